@@ -8,7 +8,7 @@
 import type { PreparedMemory } from "@muniment/engine/namespace/Commands"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { contentHash } from "@muniment/trust/CanonicalJson"
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 import {
   blur,
   type Cluster,

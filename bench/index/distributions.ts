@@ -3,7 +3,7 @@
  * near-duplicates, few directions that carry most of the variance, vectors that drift as they are inserted, and queries
  * from elsewhere than the vectors.
  */
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 import { dims, gaussian, isotropicVectors } from "./syntheticVectors.ts"
 import { makeVectorSet, normalise, practiceCount, rowsWithChurn, type VectorSet } from "./VectorSet.ts"
 

@@ -9,7 +9,7 @@ import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { modelIds } from "@muniment/models/ModelCatalog"
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 import { vectorsOf } from "../kit/TextVectors.ts"
 import { churnShare, makeVectorSet, practiceCount, type VectorSet } from "./VectorSet.ts"
 

@@ -4,7 +4,7 @@
  * that of difficult embeddings, with queries noisier than the data. "isotropic": noise without any
  * structure, the worst case of every index.
  */
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 import { makeVectorSet, normalise, practiceCount, rowsWithChurn, type VectorSet } from "./VectorSet.ts"
 
 export const dims = 384

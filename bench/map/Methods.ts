@@ -4,9 +4,8 @@
 import { clusterRows } from "@muniment/insight/map/Clusters"
 import { drawMap } from "@muniment/insight/map/DrawMap"
 import { featuresOf } from "@muniment/insight/map/Features"
-import { nodesOf } from "@muniment/insight/map/MapNodes"
-import { type MapMemory, readMemory } from "@muniment/insight/map/MapProtocol"
-import { type Matrix, rowOf } from "@muniment/insight/map/Matrix"
+import { type MapMemory, nodesOf, readMemory } from "@muniment/insight/map/MapProtocol"
+import { type Matrix, rowOf } from "@muniment/insight/map/RowProducts"
 import { kmeans } from "ml-kmeans"
 
 /** Number of the cluster by place in the list; null: none. */

@@ -6,7 +6,7 @@
 import { loadavg } from "node:os"
 import { parseArgs } from "node:util"
 import { denseText } from "@muniment/engine/text/MemoryText"
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 import type { MapMemory } from "@muniment/insight/map/MapProtocol"
 import { mapLimits, MemoryMap } from "@muniment/insight/map/MemoryMap"
 import { Effect } from "effect"

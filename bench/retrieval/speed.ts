@@ -9,7 +9,7 @@ import { weighQuery } from "@muniment/engine/ranking/Bm25"
 import { SqlitePostings } from "@muniment/engine/store/sqlite/SqlitePostings"
 import { LexicalIndex } from "@muniment/engine/ranking/LexicalIndex"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 
 const DOCUMENTS = 10_000
 const WORDS_PER_DOCUMENT = 25

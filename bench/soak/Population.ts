@@ -2,7 +2,7 @@
  * The memories that should be stored: what to change next, what a search may return, how many there must be.
  * Everything is drawn from one seed.
  */
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 
 export interface Member {
   readonly id: string

@@ -1,5 +1,5 @@
 /** Random choices that a seed replays. */
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 
 export class SeededRandom {
   /** 0 <= x < 1 */

@@ -5,7 +5,7 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 import { expectSound, filled, Recall, workAll, workOnce, type EngineUnderTest } from "./indexConformanceCheck.ts"
 import { Oracle, vectorsOf } from "./indexConformanceVectors.ts"
 import { repetitions } from "./Repetitions.ts"

@@ -1,6 +1,6 @@
 /** The vector engines under the conformance suite: each over an arena of its own in one slab. */
 import { HnswIndex } from "@muniment/engine/vectors/hnsw/HnswIndex"
-import { loadHnswlib } from "@muniment/engine/vectors/hnsw/Hnswlib"
+import { loadHnswlib } from "@muniment/engine/vectors/hnsw/HnswGraph"
 import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
 import { ExactIndex, PlannedIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { codesMin, type IndexPin } from "@muniment/engine/vectors/planner/Planner"

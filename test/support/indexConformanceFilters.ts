@@ -1,7 +1,7 @@
 /** Part of the conformance suite: a search within a filter, from half of all slots down to none. */
 import { describe, expect, it } from "vitest"
 import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 import { expectSound, filled, practise, Recall, type EngineUnderTest } from "./indexConformanceCheck.ts"
 import { Oracle, vectorsOf } from "./indexConformanceVectors.ts"
 

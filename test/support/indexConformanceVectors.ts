@@ -3,7 +3,7 @@
  * float32 vectors, summed in double precision and sorted completely, which shares no code with any engine.
  */
 import type { Bitmap } from "@muniment/engine/bitmap/Bitmap"
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 
 export interface Vectors {
   readonly rows: ReadonlyArray<Float32Array>

@@ -6,7 +6,6 @@ import { describe, expect } from "vitest"
 import { Effect, Layer, type Scope } from "effect"
 import fc from "fast-check"
 import type { MemoryRecord } from "@muniment/domain/Memory"
-import { memoryBytes } from "@muniment/engine/store/memoryBytes"
 import { memoryColumns } from "@muniment/engine/text/MemoryText"
 import type { ConversationAdvance, ConversationChange } from "@muniment/engine/store/Conversations"
 import { conditionOf, conditionOfData, isMatch } from "@muniment/domain/Where"
@@ -17,7 +16,7 @@ import {
   type SlotRange,
   type StoredVector
 } from "@muniment/engine/store/NamespaceStore"
-import type { MemoryRow } from "@muniment/engine/store/MemoryRow"
+import { memoryBytes, type MemoryRow } from "@muniment/engine/store/MemoryRow"
 import type { MemoryChange, CommandChanges, MemoryVector } from "@muniment/engine/store/Commit"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
 import { axisVector, memoryRecord, namespaceKey, turnOf } from "./EngineFixtures.ts"

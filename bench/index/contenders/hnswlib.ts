@@ -4,7 +4,7 @@
  */
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
-import { loadHnswlib, type NativeGraph } from "@muniment/engine/vectors/hnsw/Hnswlib"
+import { loadHnswlib, type NativeGraph } from "@muniment/engine/vectors/hnsw/HnswGraph"
 import type { Contender, ContenderKind, Place } from "../Contender.ts"
 
 const m = 16

@@ -12,26 +12,24 @@ import {
   type BackupFile,
   type BackupHeader,
   type BackupManifest,
+  type BackupSecret,
   DamagedBackup,
   documentBytes,
   draftPrefix,
   headerName,
   manifestPrefix,
-  objectPrefix,
-  readDraft,
-  readHeader,
-  readManifest
-} from "./BackupFormat.ts"
-import {
-  type BackupSecret,
   newNonce,
   newSealing,
+  objectPrefix,
   openPart,
   openSealing,
   type PartKey,
+  readDraft,
+  readHeader,
+  readManifest,
   sealPart,
   WrongSecret
-} from "./Sealing.ts"
+} from "./BackupFormat.ts"
 import type { BackupTarget, TargetFailed } from "./target/BackupTarget.ts"
 
 export const partBytes = 8 * 1_048_576

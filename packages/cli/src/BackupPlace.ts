@@ -2,7 +2,7 @@
 import { Effect, FileSystem, Option } from "effect"
 import { Flag } from "effect/cli"
 import { BackupStore } from "@muniment/backup/BackupStore"
-import { type BackupSecret, keyFileBytesMin } from "@muniment/backup/Sealing"
+import { type BackupSecret, keyFileBytesMin } from "@muniment/backup/BackupFormat"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { CommandFailed, commandFailed } from "./CommandFailed.ts"
 import { pathFlag, warnIfOthersRead } from "./InputFile.ts"

@@ -1,7 +1,7 @@
 /**
  * Messages of a conversation as callers have them (contract: Conversations): the shape of this service, and those of
  * model APIs, whose content may be null or a list of parts, whose tool calls stand beside it, and which name time in
- * their own way. What is said in them is decided in `server/src/extraction/PlainMessages.ts`; here is what is taken.
+ * their own way. What is said in them is decided in `server/src/extraction/ConversationMessages.ts`; here is what is taken.
  */
 import { Schema } from "effect"
 import { AnyMoment, SaidAt } from "./GivenTimes.ts"

@@ -10,9 +10,8 @@ import { Context, Effect, Semaphore, Stream } from "effect"
 import { SqlClient, SqlError, Statement as SqlStatement } from "effect/sql"
 import type { SqlConnection } from "effect/sql"
 import type { SQLInputValue } from "node:sqlite"
-import type { Database } from "./Database.ts"
+import { type Database, type Row, StatementCache } from "./Database.ts"
 import { classifySqlite, SqliteError } from "./SqliteError.ts"
-import { type Row, StatementCache } from "./Statement.ts"
 
 /** More than the number of statements of any package. */
 const clientStatementsMax = 256

@@ -1,11 +1,15 @@
 /** Commands that bring the room that their account has left (contract: Quotas), over a real file. */
 import { expect } from "vitest"
 import { Effect } from "effect"
-import { growthMax } from "@muniment/engine/namespace/commandGrowth"
-import type { GrowingCommand } from "@muniment/engine/namespace/commandGrowth"
-import type { ImportRecords, PatchMemories, StoreMemories } from "@muniment/engine/namespace/Commands"
+import {
+  type GrowingCommand,
+  growthMax,
+  type ImportRecords,
+  type PatchMemories,
+  type StoreMemories
+} from "@muniment/engine/namespace/Commands"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
-import { memoryBytes } from "@muniment/engine/store/memoryBytes"
+import { memoryBytes } from "@muniment/engine/store/MemoryRow"
 import {
   allOf,
   creating,

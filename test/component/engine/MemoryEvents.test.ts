@@ -10,8 +10,7 @@ import { TestClock } from "effect/testing"
 import { Limits } from "@muniment/domain/Limits"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
-import { type EventPage, subjectDigest } from "@muniment/engine/store/MemoryEvents"
-import { NamespaceStore } from "@muniment/engine/store/NamespaceStore"
+import { type EventPage, NamespaceStore, subjectDigest } from "@muniment/engine/store/NamespaceStore"
 import { Database } from "@muniment/sqlite/Database"
 import {
   axisVector,

@@ -8,7 +8,7 @@ import { MemorySearch } from "@muniment/engine/search/MemorySearch"
 import { nobody } from "@muniment/language/people/People"
 import { askedQuestion } from "@muniment/language/question/AskedQuestion"
 import { memorySum, registerRowSum } from "@muniment/engine/store/sqlite/rowSums"
-import { messageTraits } from "@muniment/engine/text/MessageText"
+import { messageTraits } from "@muniment/engine/text/MemoryText"
 import { Database } from "@muniment/sqlite/Database"
 import {
   creating,

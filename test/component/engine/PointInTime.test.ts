@@ -10,7 +10,7 @@ import { TestClock } from "effect/testing"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { MemorySearch } from "@muniment/engine/search/MemorySearch"
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 import {
   allOf,
   creating,

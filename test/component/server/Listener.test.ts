@@ -6,7 +6,7 @@ import { Effect, Fiber } from "effect"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { Gate } from "@muniment/server/admission/Gate"
-import { PollClock } from "@muniment/server/admission/PollClock"
+import { PollClock } from "@muniment/server/admission/Turnstile"
 import { reusePort } from "@muniment/server/http/Acceptors"
 import { boundedServer } from "@muniment/server/http/Listener"
 

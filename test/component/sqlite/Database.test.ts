@@ -3,9 +3,8 @@ import { describe, expect, it } from "@effect/vitest"
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { Database, SqliteError, statementCacheMax } from "@muniment/sqlite/Database"
+import { Database, SqliteError, StatementCache, statementCacheMax } from "@muniment/sqlite/Database"
 import { classifySqlite } from "@muniment/sqlite/SqliteError"
-import { StatementCache } from "@muniment/sqlite/Statement"
 import { temporaryDirectory } from "./TemporaryDirectory.ts"
 
 const freshFile = () => join(temporaryDirectory(), "test.db")

@@ -92,7 +92,7 @@ const settings: ReadonlyArray<Mutation> = [
   },
   {
     name: "small tables of schemas, for the same reason",
-    file: "packages/schemas/src/SchemaStanding.ts",
+    file: "packages/schemas/src/ValidationLane.ts",
     from: "entriesMax: 4_096",
     to: "entriesMax: 64"
   },

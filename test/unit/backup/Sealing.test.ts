@@ -2,7 +2,14 @@
 import { createPrivateKey } from "node:crypto"
 import { Effect, Exit } from "effect"
 import { describe, expect, it } from "vitest"
-import { newNonce, newSealing, openPart, openSealing, sealPart, type SealingHeader } from "@muniment/backup/Sealing"
+import {
+  newNonce,
+  newSealing,
+  openPart,
+  openSealing,
+  type SealingHeader,
+  sealPart
+} from "@muniment/backup/BackupFormat"
 
 /** PKCS #8 of an Ed25519 key of 32 zeros (RFC 8410, section 7). */
 const seedKey = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), Buffer.alloc(32)])

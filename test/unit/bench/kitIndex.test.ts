@@ -1,6 +1,6 @@
 /** How the index bench reads a curve, what it takes for right, and what its filters let through. */
 import { describe, expect, it } from "vitest"
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 import { crossingAt, type Curve } from "../../../bench/index/Curve.ts"
 import { hardVectors, isotropicVectors } from "../../../bench/index/syntheticVectors.ts"
 import { intrinsicDimension, recallOf, truthOf } from "../../../bench/index/Truth.ts"

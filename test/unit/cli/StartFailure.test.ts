@@ -1,5 +1,5 @@
 /** Why the service does not start, in words for the operator. */
-import { startFailure } from "@muniment/cli/StartFailure"
+import { startFailure } from "@muniment/cli/LocalServer"
 import { KeyFileFault } from "@muniment/trust/KeyRing"
 import { describe, expect, it } from "vitest"
 

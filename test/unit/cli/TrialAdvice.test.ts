@@ -1,6 +1,11 @@
 /** What follows from a trial: whether to configure the model, with which settings; how results are counted. */
-import { adviceOf, type TriedModel, type TrialResult, trialResult } from "@muniment/cli/modelTrial/TrialAdvice"
-import { trialConversations } from "@muniment/cli/modelTrial/TrialConversations"
+import {
+  adviceOf,
+  trialConversations,
+  type TrialResult,
+  trialResult,
+  type TriedModel
+} from "@muniment/cli/modelTrial/TrialAdvice"
 import { settingLine } from "@muniment/cli/modelTrial/TrialReport"
 import { describe, expect, it } from "vitest"
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { ErasureLog, erasuresKept } from "@muniment/engine/store/ErasureLog"
+import { ErasureLog, erasuresKept } from "@muniment/engine/store/Conversations"
 import { coversLife } from "@muniment/engine/namespace/Draft"
 
 it("an erasure after the mark applies to its scope, or to all", () => {

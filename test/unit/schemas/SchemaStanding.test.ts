@@ -1,5 +1,5 @@
 /** What is learned of schemas: proven ones, and how long one that overran is left alone. */
-import { SchemaStanding, standingLimits } from "@muniment/schemas/SchemaStanding"
+import { SchemaStanding, standingLimits } from "@muniment/schemas/ValidationLane"
 import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
 import { describe, expect, it } from "vitest"
 

@@ -1,7 +1,6 @@
 /** A lane over a thread that the test plays. */
 import { expect } from "vitest"
-import { ValidationLane, type ValidationThread } from "@muniment/schemas/ValidationLane"
-import { SchemaStanding } from "@muniment/schemas/SchemaStanding"
+import { SchemaStanding, ValidationLane, type ValidationThread } from "@muniment/schemas/ValidationLane"
 import { WorkerFailure } from "@muniment/worker/WorkerThread"
 import { Effect } from "effect"
 import { it } from "../../support/it.ts"

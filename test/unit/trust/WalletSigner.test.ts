@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { base58 } from "@scure/base"
 import { ed25519PublicKey } from "@muniment/trust/Ed25519"
 import { InvalidWalletKey, walletSignerOf } from "@muniment/trust/WalletSigner"
-import { verifyWalletSignature } from "@muniment/trust/WalletSignature"
+import { verifyWalletSignature } from "@muniment/trust/SignatureVerifier"
 import { evmWallet, solWallet } from "../../support/TrustVectors.ts"
 import { it } from "../../support/it.ts"
 

@@ -7,7 +7,7 @@ import { Command, Flag } from "effect/cli"
 import type { ClusterStatus } from "@muniment/cluster/nodes/clusterStatus"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { pathFlag } from "../InputFile.ts"
-import { withStartFailure } from "../StartFailure.ts"
+import { withStartFailure } from "../LocalServer.ts"
 import { makeProgress, table } from "../Terminal.ts"
 import { flags } from "./flags.ts"
 

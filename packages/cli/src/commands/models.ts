@@ -5,8 +5,7 @@
 import { Console, Effect, Option, ConfigProvider } from "effect"
 import { Command, Flag } from "effect/cli"
 import { type LanguageModelConfig, timeoutOf } from "@muniment/models/llm/LanguageModelConfig"
-import { serverAbilities } from "@muniment/models/llm/ServerAbilities"
-import { serverListing, type ServerListing } from "@muniment/models/llm/ServerListing"
+import { serverAbilities, serverListing, type ServerListing } from "@muniment/models/llm/ServerListing"
 import { exchangeFailure } from "@muniment/models/llm/ModelAttempt"
 import { answerCut } from "@muniment/models/llm/ModelExchange"
 import type { ModelFailure } from "@muniment/models/llm/ModelFailure"
@@ -19,7 +18,7 @@ import { CommandFailed } from "../CommandFailed.ts"
 import { adviceOf, isUnread, totalsOf, type TriedModel } from "../modelTrial/TrialAdvice.ts"
 import { abilityLines, localModelServers, trialReport, tryLine } from "../modelTrial/TrialReport.ts"
 import { setting } from "../ServiceUrl.ts"
-import { withStartFailure } from "../StartFailure.ts"
+import { withStartFailure } from "../LocalServer.ts"
 import { tryModel } from "./tryModel.ts"
 
 /**

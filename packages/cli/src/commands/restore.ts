@@ -7,7 +7,7 @@ import { openRestoredLog, wholeLog } from "@muniment/server/operator/openRestore
 import { backupFlags, chosenBackup, openBackups } from "../BackupPlace.ts"
 import { CommandFailed, commandFailed } from "../CommandFailed.ts"
 import { pathFlag } from "../InputFile.ts"
-import { withStartFailure } from "../StartFailure.ts"
+import { withStartFailure } from "../LocalServer.ts"
 import { flags } from "./flags.ts"
 import { makeProgress, timeText, updateBytes } from "../Terminal.ts"
 

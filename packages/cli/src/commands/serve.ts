@@ -8,7 +8,7 @@ import { join } from "node:path"
 import type { BootReport } from "@muniment/server/App"
 import { replacePrivateFile } from "@muniment/trust/PrivateFile"
 import { fetchMissingModel } from "../DefaultModel.ts"
-import { withStartFailure } from "../StartFailure.ts"
+import { withStartFailure } from "../LocalServer.ts"
 import { flags } from "./flags.ts"
 
 export const serve = Command.make(

@@ -262,7 +262,7 @@ const viewOf = Effect.fnUntraced(function* (grant: Grant, service: string, nowSe
   const { c, p, s } = grant
   const { grantId, grantMessage, grantPrefix } = yield* Effect.promise(() => import("@muniment/trust/Grant"))
   const { parseWalletAddress } = yield* Effect.promise(() => import("@muniment/trust/WalletAddress"))
-  const { verifyWalletSignature } = yield* Effect.promise(() => import("@muniment/trust/WalletSignature"))
+  const { verifyWalletSignature } = yield* Effect.promise(() => import("@muniment/trust/SignatureVerifier"))
   const wallet = parseWalletAddress(p.f)
   const isSignatureValid =
     wallet?.family === c &&

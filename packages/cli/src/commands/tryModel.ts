@@ -9,8 +9,13 @@ import { Muniment } from "@muniment/client/Muniment"
 import { conversationMessageKind } from "@muniment/domain/Memory"
 import { CommandFailed } from "../CommandFailed.ts"
 import { LocalServer, type ServerEndpoint } from "../LocalServer.ts"
-import { type TrialConversation, trialConversations } from "../modelTrial/TrialConversations.ts"
-import { type GivenAnswer, type TrialResult, trialResult } from "../modelTrial/TrialAdvice.ts"
+import {
+  type GivenAnswer,
+  type TrialConversation,
+  trialConversations,
+  type TrialResult,
+  trialResult
+} from "../modelTrial/TrialAdvice.ts"
 import { type Operator, ask, settledStatus, withOperator } from "./clients.ts"
 
 interface Trial {

@@ -3,7 +3,7 @@
  * results of tools are messages of role `tool`.
  */
 import { type GivenMessage, messageRoles } from "@muniment/domain/Conversation"
-import { plainConversation } from "@muniment/server/extraction/PlainMessages"
+import { plainConversation } from "@muniment/server/extraction/ConversationMessages"
 import {
   type Fields,
   type ForeignItem,

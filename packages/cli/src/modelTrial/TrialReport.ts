@@ -4,8 +4,7 @@
  */
 import { Context, Effect } from "effect"
 import { layerNodeHttp } from "@effect/platform-node/NodeHttpClient"
-import type { ServerAbilities } from "@muniment/models/llm/ServerAbilities"
-import { type ServerListing, serverListing } from "@muniment/models/llm/ServerListing"
+import { type ServerAbilities, type ServerListing, serverListing } from "@muniment/models/llm/ServerListing"
 import { shownText, table } from "../Terminal.ts"
 import { type TrialAdvice, totalsOf, type TriedModel, type TrialResult } from "./TrialAdvice.ts"
 

@@ -2,11 +2,16 @@
  * Port of the namespaces at rest. A base is the SQLite file of a namespace at one sequence number, kept under a name
  * that is never used twice; what is under a name is whole or absent, and never changes.
  */
-import { Context, Data, type Effect, type Scope } from "effect"
+import { Context, Data, Effect, Layer, Schema, type Scope } from "effect"
+import { createHash } from "node:crypto"
+import { type FileHandle, open, rename, rm } from "node:fs/promises"
+import { promisify } from "node:util"
+import { zstdCompress, zstdDecompress } from "node:zlib"
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
+import type { BackupTarget } from "@muniment/backup/target/BackupTarget"
 
 /** The file before it was packed. */
-export interface BaseContent {
+interface BaseContent {
   readonly bytes: number
   /** Hex. */
   readonly sha256: string
@@ -68,3 +73,158 @@ export const openSnapshotThread = (name: string): Effect.Effect<SnapshotThread, 
     queueMax: Infinity,
     idleMillis
   })
+
+/**
+ * Bases in a folder or a bucket, as objects of a backup's target: the file in parts of 8 MiB, each packed with
+ * Zstandard, and a list of them that is written last and removed first.
+ *
+ * Invariants: a base exists if its list does; a list names parts that are all there; at most one part is in memory.
+ */
+const partBytes = 8_388_608
+const listFormat = 1
+
+const BaseList = Schema.fromJsonString(
+  Schema.Struct({
+    format: Schema.Literal(listFormat),
+    bytes: Schema.Int,
+    sha256: Schema.String,
+    parts: Schema.Int
+  })
+)
+type BaseList = typeof BaseList.Type
+
+const compress = promisify(zstdCompress)
+const decompress = promisify(zstdDecompress)
+
+export const packedBases = (target: BackupTarget): Layer.Layer<BaseStore> => {
+  const bases = new PackedBases(target)
+  return Layer.succeed(BaseStore, { put: bases.put, get: bases.get, list: bases.list, remove: bases.remove })
+}
+
+class PackedBases {
+  readonly #target: BackupTarget
+
+  constructor(target: BackupTarget) {
+    this.#target = target
+  }
+
+  readonly put = (name: string, file: string): Effect.Effect<BaseContent, BaseExists | BaseFault> =>
+    Effect.gen({ self: this }, function* () {
+      yield* checkName(name)
+      const known = yield* this.#asked(name, this.#target.get(listName(name)))
+      if (known !== undefined) return yield* new BaseExists({ name })
+      const source = yield* opened(name, file, "r")
+      const digest = createHash("sha256")
+      let bytes = 0
+      let parts = 0
+      while (true) {
+        const part = yield* attempt(name, () => readPart(source, bytes))
+        if (part.byteLength === 0) break
+        digest.update(part)
+        bytes += part.byteLength
+        const packed = yield* attempt(name, () => compress(part))
+        yield* this.#asked(name, this.#target.put(partName(name, parts++), packed))
+      }
+      const content = { bytes, sha256: digest.digest("hex") }
+      const list = JSON.stringify({ format: listFormat, ...content, parts })
+      yield* this.#asked(name, this.#target.put(listName(name), Buffer.from(list)))
+      return content
+    }).pipe(Effect.scoped)
+
+  readonly get = (name: string, file: string): Effect.Effect<BaseContent, BaseAbsent | BaseDamaged | BaseFault> =>
+    Effect.gen({ self: this }, function* () {
+      const { bytes, parts, sha256 } = yield* this.#listOf(name)
+      const aside = `${file}.new`
+      yield* Effect.addFinalizer(() => Effect.ignore(attempt(name, () => rm(aside, { force: true }))))
+      const copy = yield* opened(name, aside, "w")
+      const digest = createHash("sha256")
+      let written = 0
+      for (let at = 0; at < parts; at++) {
+        const part = yield* this.#partOf(name, at)
+        digest.update(part)
+        yield* attempt(name, () => writePart(copy, part, written))
+        written += part.byteLength
+      }
+      if (written !== bytes || digest.digest("hex") !== sha256)
+        return yield* new BaseDamaged({ name, reason: "its bytes are not those that its list names" })
+      yield* attempt(name, () => rename(aside, file))
+      return { bytes, sha256 }
+    }).pipe(Effect.scoped)
+
+  readonly list = (prefix: string): Effect.Effect<ReadonlyArray<string>, BaseFault> =>
+    Effect.map(this.#asked(prefix, this.#target.list(prefix)), (objects) => [
+      ...new Set(objects.map((object) => object.slice(0, Math.max(0, object.lastIndexOf("/")))))
+    ])
+
+  readonly remove = (name: string): Effect.Effect<void, BaseFault> =>
+    Effect.gen({ self: this }, function* () {
+      yield* checkName(name)
+      yield* this.#asked(name, this.#target.remove(listName(name)))
+      const left = yield* this.#asked(name, this.#target.list(`${name}/`))
+      for (const one of left) yield* this.#asked(name, this.#target.remove(one))
+    })
+
+  #listOf(name: string): Effect.Effect<BaseList, BaseAbsent | BaseDamaged | BaseFault> {
+    return Effect.gen({ self: this }, function* () {
+      yield* checkName(name)
+      const found = yield* this.#asked(name, this.#target.get(listName(name)))
+      if (found === undefined) return yield* new BaseAbsent({ name })
+      return yield* Effect.mapError(
+        Schema.decodeEffect(BaseList)(Buffer.from(found).toString("utf8")),
+        () => new BaseDamaged({ name, reason: "its list cannot be read" })
+      )
+    })
+  }
+
+  #partOf(name: string, at: number): Effect.Effect<Buffer, BaseDamaged | BaseFault> {
+    return Effect.gen({ self: this }, function* () {
+      const packed = yield* this.#asked(name, this.#target.get(partName(name, at)))
+      if (packed === undefined) return yield* new BaseDamaged({ name, reason: `part ${at} is missing` })
+      return yield* Effect.tryPromise({
+        try: () => decompress(packed, { maxOutputLength: partBytes }),
+        catch: () => new BaseDamaged({ name, reason: `part ${at} cannot be unpacked` })
+      })
+    })
+  }
+
+  #asked<A, E>(name: string, answer: Effect.Effect<A, E>): Effect.Effect<A, BaseFault> {
+    return Effect.mapError(answer, (cause) => new BaseFault({ name, cause }))
+  }
+}
+
+const namePattern = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/
+const listName = (name: string): string => `${name}/list`
+const partName = (name: string, at: number): string => `${name}/${at}`
+
+const checkName = (name: string): Effect.Effect<void, BaseFault> =>
+  namePattern.test(name)
+    ? Effect.void
+    : Effect.fail(new BaseFault({ name, cause: new RangeError("this is no name of a base") }))
+
+const attempt = <A>(name: string, step: () => Promise<A>): Effect.Effect<A, BaseFault> =>
+  Effect.tryPromise({ try: step, catch: (cause) => new BaseFault({ name, cause }) })
+
+const opened = (name: string, file: string, flags: "r" | "w"): Effect.Effect<FileHandle, BaseFault, Scope.Scope> =>
+  Effect.acquireRelease(
+    attempt(name, () => open(file, flags, 0o600)),
+    (handle) => Effect.ignore(attempt(name, () => handle.close()))
+  )
+
+/** Fewer bytes than a part only at the end of the file. */
+const readPart = async (source: FileHandle, at: number): Promise<Buffer> => {
+  const part = Buffer.alloc(partBytes)
+  let length = 0
+  while (length < partBytes) {
+    const { bytesRead } = await source.read(part, length, partBytes - length, at + length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return part.subarray(0, length)
+}
+
+const writePart = async (target: FileHandle, part: Buffer, at: number): Promise<void> => {
+  for (let done = 0; done < part.byteLength;) {
+    const { bytesWritten } = await target.write(part, done, part.byteLength - done, at + done)
+    done += bytesWritten
+  }
+}

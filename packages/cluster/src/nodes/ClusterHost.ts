@@ -9,8 +9,7 @@
 import { Clock, Effect, Exit, Layer, Option, Schema } from "effect"
 import { Unavailable } from "@muniment/domain/Errors"
 import { inPortions, NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
-import type { Command, ReplyOf } from "@muniment/engine/namespace/Commands"
-import { growthMax, mayGrow } from "@muniment/engine/namespace/commandGrowth"
+import { type Command, growthMax, mayGrow, type ReplyOf } from "@muniment/engine/namespace/Commands"
 import type { CommandError } from "@muniment/engine/namespace/toClientError"
 import { CommitSignal } from "@muniment/engine/namespace/Namespace"
 import {

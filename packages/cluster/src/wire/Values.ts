@@ -19,7 +19,7 @@ import type { ScoredQuery } from "@muniment/engine/ranking/Evidence"
 import type { WeightedQuery } from "@muniment/engine/ranking/Bm25"
 import type { MemoryVector } from "@muniment/engine/store/Commit"
 import type { ConversationScope, ConversationTurn, PendingReading } from "@muniment/engine/store/Conversations"
-import type { ErasureMark } from "@muniment/engine/store/ErasureLog"
+import type { ErasureMark } from "@muniment/engine/store/Conversations"
 
 type Wire<A> = Schema.Codec<A, unknown>
 

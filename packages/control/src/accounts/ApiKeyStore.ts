@@ -24,15 +24,13 @@ import {
   makeApiKey,
   usableSecret
 } from "@muniment/trust/ApiKeys"
-import { ControlDatabase } from "../database/ControlDatabase.ts"
+import { ControlDatabase, type WatchedRows } from "../database/ControlDatabase.ts"
 import { makeKnownRows } from "../database/KnownRows.ts"
 import { removeHooks } from "../webhooks/HookRows.ts"
 import { makeLastUses } from "./LastUses.ts"
-import { Quotas } from "./Quotas.ts"
 import { requireWorkingMaker } from "../database/requireWorkingMaker.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
-import type { WatchedRows } from "../database/RowWatch.ts"
-import { accountOf, type AccountRow } from "./Accounts.ts"
+import { accountOf, type AccountRow, Quotas } from "./Accounts.ts"
 
 /** Has no meaning; lets secret scanners and people recognise a key. */
 const defaultKeyPrefix = "mun_"

@@ -16,7 +16,7 @@ import { requireQuota } from "@muniment/domain/Plans"
 import { traced } from "@muniment/domain/traced"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
-import { limitsOf, Quotas } from "./Quotas.ts"
+import { limitsOf, Quotas } from "./Accounts.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
 /** One object per namespace for the life of the directory: entries may be compared by identity. */

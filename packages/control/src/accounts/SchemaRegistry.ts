@@ -14,7 +14,7 @@ import { requireQuota } from "@muniment/domain/Plans"
 import { traced } from "@muniment/domain/traced"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { makeKnownRows } from "../database/KnownRows.ts"
-import { limitsOf, Quotas } from "./Quotas.ts"
+import { limitsOf, Quotas } from "./Accounts.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
 interface SchemaTotals {

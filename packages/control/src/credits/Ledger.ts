@@ -14,7 +14,14 @@ import type { Account } from "@muniment/domain/Account"
 import { Conflict } from "@muniment/domain/Errors"
 import type { MicroCredits } from "@muniment/domain/Money"
 import { traced } from "@muniment/domain/traced"
-import { Books, type BooksOptions } from "./Books.ts"
+import {
+  Books,
+  type BooksOptions,
+  makeStorageCharges,
+  type RunFacts,
+  type RunRecorded,
+  type StorageCharge
+} from "./Books.ts"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import {
   accountName,
@@ -29,7 +36,6 @@ import {
 import type { Purses } from "./Purses.ts"
 import type { ActualCost, Reservation, ReserveOptions } from "./Reservation.ts"
 import { type InsufficientCredits, makeReservations, type Settled } from "./Reservations.ts"
-import { makeStorageCharges, type RunFacts, type RunRecorded, type StorageCharge } from "./StorageCharges.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
 export type { LedgerEntry } from "./Transfers.ts"

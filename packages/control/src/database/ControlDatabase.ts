@@ -8,16 +8,17 @@
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { SqlError, type SqlClient } from "effect/sql"
+import { type SqlClient, SqlError } from "effect/sql"
 import { existsSync, mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { attempt, Database, SqliteError, type CheckpointMode } from "@muniment/sqlite/Database"
+import { attempt, type CheckpointMode, Database, SqliteError } from "@muniment/sqlite/Database"
 import { migrate, NewerDatabase } from "@muniment/sqlite/Migrate"
 import { makeSqliteClient, sqliteErrorOf } from "@muniment/sqlite/SqliteClient"
 import {
   type ChangeLog,
   type ChangeLogUnusable,
   changeNumberOf,
+  ControlChanges,
   ControlDatabaseBehind,
   emptyNumber,
   followIn,
@@ -25,9 +26,7 @@ import {
 } from "./ChangeLog.ts"
 import { type ControlUnchecked, type ControlVerdict, openControlCheck } from "./check/ControlCheck.ts"
 import { controlCopies, type ControlDatabaseDamaged, damageOf, isAbsent, mendControl } from "./check/ControlCopies.ts"
-import { ControlChanges } from "./ControlChanges.ts"
 import { type ControlFailure, controlFailureOf, controlUnavailable } from "./ControlFailure.ts"
-import { RowWatch, type WatchedRows } from "./RowWatch.ts"
 import { controlMigrations } from "./migrations/controlMigrations.ts"
 
 /** The failures of `E` without SQLite's. */
@@ -301,4 +300,50 @@ interface CheckpointRow {
   /** Pages in the write-ahead log, and how many of them are in the file. */
   readonly log: number
   readonly checkpointed: number
+}
+
+/**
+ * Calls back when rows are changed or removed, inside the statement that does it, by triggers of the connection that the
+ * file does not have. What is kept in memory of these rows is dropped then (`KnownRows`).
+ *
+ * Invariant: a transaction that changes a row tells it before it commits, and no statement of another one runs between the
+ * two. So who counts the notices before a read outside of transactions, and keeps what was read only if the count is the
+ * same afterwards, keeps nothing that is not committed, and nothing that has changed since.
+ */
+export interface WatchedRows {
+  readonly table: string
+  /** An update of other columns is not told; default: of any. */
+  readonly columns?: ReadonlyArray<string>
+  /** Whether new rows are told too: what counts rows needs it, what was read of one row does not. */
+  readonly countsRows?: boolean
+}
+
+class RowWatch {
+  readonly #database: Database
+  readonly #notify: () => void
+  #count = 0
+
+  /** `name`: of the triggers, one for each watch of a connection. */
+  constructor(database: Database, name: string, rows: ReadonlyArray<WatchedRows>, notify: () => void) {
+    this.#database = database
+    this.#notify = notify
+    database.handle.function(name, () => this.#tell())
+    for (const { columns, countsRows = false, table } of rows) {
+      const update = columns === undefined ? "UPDATE" : `UPDATE OF ${columns.join(", ")}`
+      for (const event of [update, "DELETE", ...(countsRows ? ["INSERT"] : [])])
+        database.exec(`CREATE TEMP TRIGGER ${name}_${table}_${event.slice(0, "UPDATE".length)} AFTER ${event} ON main.${table}
+          BEGIN SELECT ${name}(); END`)
+    }
+  }
+
+  /** How often it was told; undefined inside a transaction, which may have changed rows and may be undone. */
+  get count(): number | undefined {
+    return this.#database.isTransaction ? undefined : this.#count
+  }
+
+  #tell(): null {
+    this.#count++
+    this.#notify()
+    return null
+  }
 }

@@ -3,8 +3,7 @@
  * question again neither reads `control.db` nor waits for a transaction. Bounded; the oldest goes first.
  */
 import { Effect } from "effect"
-import { ControlDatabase, type WithoutSql } from "./ControlDatabase.ts"
-import type { WatchedRows } from "./RowWatch.ts"
+import { ControlDatabase, type WatchedRows, type WithoutSql } from "./ControlDatabase.ts"
 
 export interface KnownRows<A> {
   /**

@@ -30,13 +30,13 @@ import type { AnswerOf, Answers, Events, ImageQuery, NamespaceQuery, RecordQuery
 import type { NamespaceReader } from "../namespace/NamespaceReader.ts"
 import type { IndexSettings } from "../namespace/NamespaceVectors.ts"
 import { toClientError, type CommandError } from "../namespace/toClientError.ts"
-import type { EventPage } from "../store/MemoryEvents.ts"
 import {
-  NamespaceStore,
   type CensusOptions,
+  type EventPage,
   type FileVerdict,
   type NamespaceCensus,
   type NamespaceKey,
+  NamespaceStore,
   type Pace
 } from "../store/NamespaceStore.ts"
 import { isStoreError, StoreDamaged, toStoreError, type StoreError } from "../store/StoreError.ts"

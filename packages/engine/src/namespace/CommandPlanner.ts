@@ -10,13 +10,13 @@ import { Limits } from "@muniment/domain/Limits"
 import { correctedSources, type MemoryRecord, type MemoryVersion } from "@muniment/domain/Memory"
 import { requireQuota } from "@muniment/domain/Plans"
 import type { MemoryFilter } from "@muniment/domain/Search"
-import type { GrowingCommand } from "./commandGrowth.ts"
 import type {
   Command,
   ConversationCommit,
-  ImportRecords,
   ExpectedMemory,
   GiveFeedback,
+  GrowingCommand,
+  ImportRecords,
   MovedMemory,
   PatchMemories,
   PreparedMemory,
@@ -31,7 +31,7 @@ import type {
   Sweep
 } from "./Commands.ts"
 import type { Draft } from "./Draft.ts"
-import { memoryBytes } from "../store/memoryBytes.ts"
+import { memoryBytes } from "../store/MemoryRow.ts"
 import type { NamespaceState } from "./NamespaceState.ts"
 import type { StoredRecord } from "../store/Commit.ts"
 import { type ConversationScope, scopeText } from "../store/Conversations.ts"

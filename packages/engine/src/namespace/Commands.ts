@@ -5,11 +5,12 @@
  */
 import type { IdempotencyToken } from "@muniment/domain/api/Middleware"
 import type { Feedback } from "@muniment/domain/Feedback"
-import type { MemoryRecord, MemoryPatch, MemoryVersion } from "@muniment/domain/Memory"
+import type { MemoryPatch, MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
-import type { ConversationScope, ConversationTurn, PendingReading } from "../store/Conversations.ts"
-import type { ErasureMark } from "../store/ErasureLog.ts"
+import { Limits } from "@muniment/domain/Limits"
+import type { ConversationScope, ConversationTurn, ErasureMark, PendingReading } from "../store/Conversations.ts"
 import type { MemoryVector } from "../store/Commit.ts"
+import { feedbackBytes, memoryBytes, metadataBytes, tagBytes } from "../store/MemoryRow.ts"
 
 export type Command =
   | StoreMemories
@@ -222,4 +223,38 @@ export interface Sweep {
 export interface RemoveCreatedBefore {
   readonly _tag: "RemoveCreatedBefore"
   readonly beforeMillis: number
+}
+
+/** Bytes that commands add, as the quota counts them, before anybody has looked at what is stored (contract: Quotas). */
+export type GrowingCommand = StoreMemories | PatchMemories | GiveFeedback | ImportRecords
+
+const growing: ReadonlySet<Command["_tag"]> = new Set<GrowingCommand["_tag"]>([
+  "StoreMemories",
+  "PatchMemories",
+  "GiveFeedback",
+  "ImportRecords"
+])
+
+export const mayGrow = (command: Command): command is GrowingCommand => growing.has(command._tag)
+
+/** At most; less where something is stored already, or is replaced. */
+export const growthMax = (command: GrowingCommand): number => {
+  switch (command._tag) {
+    case "StoreMemories":
+      return command.memories.reduce(
+        (sum, { isReplacement, record }) =>
+          sum + memoryBytes(record) - (isReplacement ? Limits.memoryOverheadBytes : 0),
+        0
+      )
+    case "PatchMemories": {
+      const { metadata, tags } = command.patch
+      return (
+        new Set(command.ids).size * ((tags === undefined ? 0 : tagBytes(tags)) + metadataBytes(metadata ?? undefined))
+      )
+    }
+    case "GiveFeedback":
+      return feedbackBytes([command.feedback])
+    case "ImportRecords":
+      return command.records.reduce((sum, { record }) => sum + memoryBytes(record), 0)
+  }
 }

@@ -13,11 +13,11 @@ import {
   type ConversationChange,
   type ConversationErasure,
   type ConversationScope,
+  type ErasureMark,
   isSameScope,
   isWithin,
   type KeptTurn
 } from "../store/Conversations.ts"
-import type { ErasureMark } from "../store/ErasureLog.ts"
 import type { PassageRow } from "../store/MemoryRow.ts"
 import type { OpenNamespace } from "../store/NamespaceStore.ts"
 import type { StoreError } from "../store/StoreError.ts"

@@ -8,7 +8,7 @@
 import type { MemoryRecord, MemoryVersion } from "@muniment/domain/Memory"
 import type { FacetName, FacetOrder, MemoryFilter } from "@muniment/domain/Search"
 import type { PlacedCandidate } from "./SearchCandidate.ts"
-import type { ToldNaming } from "@muniment/language/people/Namings"
+import type { ToldNaming } from "@muniment/language/people/People"
 import type { TermStatistics, WeightedQuery } from "../ranking/Bm25.ts"
 import type { ScoredQuery } from "../ranking/Evidence.ts"
 import type { FoundCosines } from "../ranking/Fusion.ts"
@@ -22,7 +22,7 @@ import type {
   ScopedReading,
   StoredMessages
 } from "../store/Conversations.ts"
-import type { EventPage } from "../store/MemoryEvents.ts"
+import type { EventPage } from "../store/NamespaceStore.ts"
 import type { Passage } from "@muniment/language/text/Passages"
 import type { Plan } from "../vectors/planner/Planner.ts"
 import type { Engine } from "../vectors/VectorIndex.ts"

@@ -4,11 +4,10 @@
  */
 import { Clock, Effect } from "effect"
 import type { MemoryVector } from "../store/Commit.ts"
-import type { OpenNamespace, SlotRange } from "../store/NamespaceStore.ts"
+import type { OpenNamespace, SlotRange, StoredSegments } from "../store/NamespaceStore.ts"
 import { StoreDamaged, type StoreError } from "../store/StoreError.ts"
 import { PlannedIndex, type PlannedIndexOptions } from "../vectors/planner/PlannedIndex.ts"
 import { segmentShift, slotsPerSegment } from "../bitmap/Bitmap.ts"
-import type { StoredSegments } from "../store/StoredSegments.ts"
 import type { SegmentedIndex } from "../vectors/VectorIndex.ts"
 
 /** Options of every index; the width comes with the first vector. */

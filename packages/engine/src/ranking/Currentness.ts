@@ -5,9 +5,9 @@
  * share, words of change. A guess, so a search can switch it off (contract: Search, `newerFirst`).
  */
 import { tellsChange } from "@muniment/language/question/ChangeSigns"
-import { laterReader } from "@muniment/language/question/LaterState"
+import { laterReader } from "@muniment/language/question/AskedMatter"
 import type { CandidateMessage } from "./Evidence.ts"
-import { messageTraits } from "../text/MessageText.ts"
+import { messageTraits } from "../text/MemoryText.ts"
 
 /** How many of the first hits may change places, and how many are compared, from the best one on. */
 export const LATER_FIRST_HITS = 20

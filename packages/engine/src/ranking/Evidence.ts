@@ -15,7 +15,7 @@ import {
 } from "./Calibration.ts"
 import type { TimeRange } from "@muniment/language/calendar/QuestionDates"
 import type { QuestionTraits } from "@muniment/language/question/QuestionTraits"
-import { messageTraits } from "../text/MessageText.ts"
+import { messageTraits } from "../text/MemoryText.ts"
 
 /** A message of a conversation. */
 export interface CandidateMessage {

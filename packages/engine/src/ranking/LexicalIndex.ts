@@ -10,12 +10,12 @@
 import { Bitmap, lowestBit } from "../bitmap/Bitmap.ts"
 import { lengthPenalty, MESSAGE_NEIGHBOURS_WEIGHT, termScore, weightedFrequency } from "./Bm25.ts"
 import type { TermStatistics, WeightedQuery } from "./Bm25.ts"
-import type { Postings } from "../store/Postings.ts"
+import type { Postings } from "../store/NamespaceStore.ts"
 import { latinMarks } from "@muniment/language/text/LanguageStems"
 import { VARIANT_SEPARATOR } from "@muniment/language/text/Tokenizer"
 import { COLUMNS, columnsLength, type MemoryColumns } from "../text/MemoryText.ts"
 import { PostingCache, POSTINGS_CACHED_MIN, POSTINGS_CACHED_PER_DOCUMENT, PostingList } from "./PostingCache.ts"
-import { topSlots, type TieOrder } from "./TopSlots.ts"
+import { type TieOrder, topSlots } from "./Fusion.ts"
 
 export interface LexicalHit {
   /** BM25F; 0 if no term of the query occurs. */

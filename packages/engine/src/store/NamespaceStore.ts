@@ -7,18 +7,17 @@
  * idempotency key is stored in the commit whose result it names.
  */
 import { Context, type Effect, type Scope } from "effect"
+import { hash } from "node:crypto"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { Condition } from "@muniment/domain/Where"
 import type { LogStatus } from "../log/CommitLog.ts"
 import type { LogPart } from "../log/LogArchive.ts"
-import type { CommandChanges, StoredRecord, StoredResult } from "./Commit.ts"
+import type { CommandChanges, MemoryChange, StoredRecord, StoredResult } from "./Commit.ts"
 import type { Conversations, ConversationScope } from "./Conversations.ts"
-import type { EventPage } from "./MemoryEvents.ts"
 import type { MemoryRow, PassageRow } from "./MemoryRow.ts"
-import type { Postings } from "./Postings.ts"
-import type { StoredSegments } from "./StoredSegments.ts"
 import type { StoreError } from "./StoreError.ts"
+import { segmentShift } from "../bitmap/Bitmap.ts"
 
 export interface NamespaceKey {
   readonly tag: NamespaceTag
@@ -196,3 +195,110 @@ export interface NamespaceCensus {
    */
   readonly isEmpty: boolean
 }
+
+/**
+ * Port of the durable half of full-text search: which slots hold a term, and how long each document is.
+ * Synchronous, because the lexical index reads a term inside a search; methods throw `StoreError`.
+ *
+ * The words that a message has from those around it are part of its length and of no posting (`LexicalIndex`).
+ *
+ * Invariant: only committed documents are visible, unless the caller is inside the committing transaction.
+ */
+
+/** Occurrences of one term in one column of one slot. */
+export interface TermOccurrences {
+  readonly slot: number
+  /** Index into `COLUMNS`. */
+  readonly column: number
+  readonly count: number
+}
+
+export interface Postings {
+  /** Ascending by slot. */
+  readonly occurrences: (term: string) => ReadonlyArray<TermOccurrences>
+  /** Whether a document has a token that begins so. */
+  readonly hasPrefix: (prefix: string) => boolean
+  /** Visits every document with its number of tokens, ascending by slot. */
+  readonly forEachLength: (visit: (slot: number, tokens: number) => void) => void
+}
+
+/**
+ * Port of the encoded vectors that an index saves beside the vectors, in segments of neighbouring slots
+ * (`slotsPerSegment`). Disposable: the vectors are the truth.
+ *
+ * Invariant: a stored segment equals the committed vectors of its slots, wherever the process dies. It is saved only
+ * over the state it was encoded from, and every commit that writes or removes a vector deletes the segments of the
+ * slots it touches. So nothing is replayed, and no segment holds an erased vector.
+ */
+
+/** The one model of all vectors of a namespace. */
+export interface SoleModel {
+  readonly model: string
+  readonly dims: number
+}
+
+export interface StoredSegments {
+  /** Undefined when there are no vectors, or vectors of several models. */
+  readonly soleModel: Effect.Effect<SoleModel | undefined, StoreError>
+  /** Numbers of the stored segments, ascending. */
+  readonly stored: Effect.Effect<ReadonlyArray<number>, StoreError>
+  /** Undefined when it is of another model, or its checksum differs. */
+  readonly read: (segment: number, model: string) => Effect.Effect<Uint8Array | undefined, StoreError>
+  /** Slots of the segment that have a vector of the model, ascending: what the segment must hold. */
+  readonly slots: (segment: number, model: string) => Effect.Effect<ReadonlyArray<number>, StoreError>
+  /** One transaction. False, and nothing is saved, unless `seq` is the last change and this owner made it. */
+  readonly save: (seq: number, segment: number, model: string, data: Uint8Array) => Effect.Effect<boolean, StoreError>
+  /** Deletes segments, each in its own transaction; yields to other fibers between them. */
+  readonly discard: (segments: Iterable<number>) => Effect.Effect<void, StoreError>
+}
+
+/** Segments of the slots whose vectors a commit writes or removes. */
+export const segmentsTouchedBy = (group: ReadonlyArray<CommandChanges>): ReadonlySet<number> =>
+  new Set(group.flatMap(({ changes }) => changes.filter(touchesVector).map(({ slot }) => slot >>> segmentShift)))
+
+const touchesVector = ({ _tag }: MemoryChange): boolean => !withoutVector.has(_tag)
+
+const withoutVector: ReadonlySet<MemoryChange["_tag"]> = new Set(["Patch", "Surround", "Reindex"])
+
+/**
+ * Changes of an agent's memories as events: which memory, of which kind, and what happened. The commit that makes a
+ * change writes its events, so that none is missed and none is invented.
+ *
+ * Invariants: an event holds no content, and names of subjects and threads only while its memory has them; numbers
+ * ascend in the order of the changes, with gaps; a replayed commit gives the same events.
+ */
+export type MemoryEventType = "created" | "updated" | "superseded" | "deleted"
+
+export interface MemoryEvent {
+  /** Twice the number of its change; one more for what the change did to another memory. */
+  readonly number: number
+  readonly type: MemoryEventType
+  /** Of the memory. */
+  readonly id: string
+  readonly kind: string
+  /** `subjectDigest` of its subject; undefined: it has none. */
+  readonly subject: number | undefined
+  /** Undefined also once the memory is gone. */
+  readonly subjectId: string | undefined
+  readonly threadId: string | undefined
+  /** Of a superseded memory: the id of the newer one. */
+  readonly supersededBy: string | undefined
+  /** Time of the commit, milliseconds. */
+  readonly at: number
+}
+
+export interface EventPage {
+  readonly events: ReadonlyArray<MemoryEvent>
+  /** The number to go on behind: of the last event of a full page, else of all that was committed. */
+  readonly through: number
+  /** Events up to this number are no longer kept, or were before there were any. */
+  readonly floor: number
+  /** Time of the first commit of the file, milliseconds: another one counts anew. 0: before there were events. */
+  readonly born: number
+}
+
+/** The number behind which the events of change `seq` lie, and the last one of them. */
+export const eventNumbers = (seq: number) => ({ change: 2 * seq, other: 2 * seq + 1 })
+
+/** The first 48 bits of a hash: tells subjects apart without naming them. */
+export const subjectDigest = (subjectId: string): number => hash("sha256", subjectId, "buffer").readUIntBE(0, 6)

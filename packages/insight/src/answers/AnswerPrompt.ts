@@ -3,10 +3,13 @@
  * first. The instructions contain no text of users and are the same for every request, so that servers keep their cache.
  */
 import { Schema } from "effect"
+import type { JsonObject } from "@muniment/domain/Memory"
+import { clippedJson, clippedText } from "@muniment/language/text/VisibleText"
+import { dayAndTime, dayOnly, spokenMoment } from "@muniment/language/calendar/CalendarWords"
 import { type Fence, fenceExplained } from "../prompts/Fence.ts"
-import { askedAt, memoryLine, toldAt } from "./MemoryLine.ts"
 import { byTime, type Quote, saidAt, type SaidAt } from "./Quote.ts"
 import type { AnswerRequest, Evidence } from "./WrittenAnswer.ts"
+import { readStatement } from "./MemoryStatement.ts"
 
 /** Version of the text below; increase it with every change. */
 export const answerPromptVersion = 4
@@ -86,3 +89,49 @@ export const repairPrompt = (fence: Fence, prompt: string, reply: WireAnswer, fa
     fence.section("FAULTS", faults),
     'REPLY is your earlier reply to this question, and FAULTS is what a check found in it. Look again at the memories and reply once more in the same form: with the sentence corrected, with the citations that it lacks, or with "known": "no". Where the fault is mistaken, keep the sentence in words that stand in the memories that it cites.'
   ].join("\n\n")
+
+/** A memory as a prompt shows it: what it says, when that was said and by whom; and the moment of a question. */
+interface LineForm {
+  /** The asker's, as IANA names it; default UTC. */
+  readonly timeZone: string | undefined
+  /** Characters of its text, or of each text of a record. */
+  readonly lengthMax: number
+}
+
+/** All but its number. `saidMillis`: when it was said or stored. */
+export const memoryLine = (
+  memory: Evidence,
+  saidMillis: number,
+  { lengthMax, timeZone = "UTC" }: LineForm
+): JsonObject => {
+  const { data, kind, when } = memory
+  const { isRecord, speaker, text } = readStatement(memory)
+  if (speaker === undefined) {
+    return {
+      said: dayOnly(dayAndTime(saidMillis, timeZone)),
+      ...(when !== undefined && { when }),
+      ...(isRecord ? { kind, data: clippedJson(data, lengthMax) } : { text: clippedText(text, lengthMax) })
+    }
+  }
+  const whole = typeof data["text"] === "string" && memory.passage === undefined ? data["text"] : text
+  return {
+    said: spokenMoment(speaker.saidOn) ?? "unknown",
+    by: speaker.name ?? speaker.role,
+    text: clippedText(whole, lengthMax)
+  }
+}
+
+/** By what it says itself: of a message its own time, of all else when it counts as said. */
+export const toldAt = ({ createdAt, data, turn }: Evidence): SaidAt => ({
+  millis: Date.parse(typeof data["sentAt"] === "string" ? data["sentAt"] : "") || createdAt,
+  position: turn?.position ?? 0
+})
+
+export const askedAt = ({
+  nowMillis,
+  timeZone
+}: {
+  readonly nowMillis?: number | undefined
+  readonly timeZone?: string | undefined
+}) =>
+  nowMillis === undefined ? {} : { asked: dayAndTime(nowMillis, timeZone ?? "UTC"), ...(timeZone && { timeZone }) }

@@ -7,9 +7,17 @@
  */
 import { createRequire } from "node:module"
 import type declared from "graphology-communities-louvain"
-import { dot, lengthMin, type Matrix, normaliseRows, rowOf, sumsOf } from "./Matrix.ts"
-import { rowProducts, visitRowProducts } from "./RowProducts.ts"
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import {
+  dot,
+  lengthMin,
+  type Matrix,
+  normaliseRows,
+  rowOf,
+  rowProducts,
+  sumsOf,
+  visitRowProducts
+} from "./RowProducts.ts"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 import { UndirectedGraph } from "graphology"
 
 export interface Clustering {

@@ -4,19 +4,21 @@
  */
 import { type Clustering, clusterRows, numbered, similaritiesToOwn, centroidsOf } from "./Clusters.ts"
 import { type Features, featuresOf } from "./Features.ts"
-import { compare, type MapNode, nodesOf } from "./MapNodes.ts"
 import {
+  compare,
   type DrawnMap,
   type MapCluster,
   type MapMemory,
+  type MapNode,
   type MapPoint,
   type MapPosition,
+  nodesOf,
   readMemory,
   type ReadMemory
 } from "./MapProtocol.ts"
 import { otherTopic, topicsOf } from "./Topics.ts"
 import { visibleLine } from "@muniment/language/text/VisibleText"
-import { makeMatrix, type Matrix, rowOf } from "./Matrix.ts"
+import { makeMatrix, type Matrix, rowOf } from "./RowProducts.ts"
 import { plane } from "./Projection.ts"
 
 /** A memory with less than this share of its cluster's median closeness is an outlier. */

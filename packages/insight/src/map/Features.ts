@@ -4,7 +4,7 @@
  * separate less clearly, because a kind or a subject may be a topic itself (README.md, decisions).
  */
 import { clusterRows, silhouette } from "./Clusters.ts"
-import type { MapNode } from "./MapNodes.ts"
+import type { MapNode } from "./MapProtocol.ts"
 import {
   addScaled,
   copyOf,
@@ -15,7 +15,7 @@ import {
   normaliseRows,
   rowOf,
   sumsOf
-} from "./Matrix.ts"
+} from "./RowProducts.ts"
 import { project } from "./Projection.ts"
 import { stopWords } from "@muniment/language/text/Language"
 import { tokenize } from "@muniment/language/text/Tokenizer"

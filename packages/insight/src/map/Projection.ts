@@ -3,9 +3,18 @@
  * structure with randomness", 2011). A few dimensions keep what memories have in common and drop the details of each,
  * which makes clusters clearer and neighbours cheaper.
  */
-import { addScaled, dot, firstRows, makeMatrix, type Matrix, meanRow, normalise, rowOf } from "./Matrix.ts"
-import { rowProducts } from "./RowProducts.ts"
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import {
+  addScaled,
+  dot,
+  firstRows,
+  makeMatrix,
+  type Matrix,
+  meanRow,
+  normalise,
+  rowOf,
+  rowProducts
+} from "./RowProducts.ts"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 
 /** The components are found on this many rows; in canonical order the first ones are a random sample. */
 const sampleRowsMax = 1_000

@@ -6,7 +6,7 @@
  */
 import { stopWords } from "@muniment/language/text/Language"
 import { tokenize } from "@muniment/language/text/Tokenizer"
-import { compare, type MapNode } from "./MapNodes.ts"
+import { compare, type MapNode } from "./MapProtocol.ts"
 
 export interface Topic {
   readonly topic: string

@@ -9,7 +9,7 @@ import { drawFence, type Fence, fenceExplained } from "../prompts/Fence.ts"
 import { ModelRanker, type RankRequest } from "./ModelRanker.ts"
 import { Limits } from "@muniment/domain/Limits"
 import { sentAs } from "@muniment/models/llm/WireFormat"
-import { askedAt, memoryLine, toldAt } from "../answers/MemoryLine.ts"
+import { askedAt, memoryLine, toldAt } from "../answers/AnswerPrompt.ts"
 
 export const LlmRanker = {
   layer: Layer.effect(

@@ -6,23 +6,26 @@ import {
   admissions,
   asides,
   attacks,
+  doingHeads,
   imperatives,
   keepings,
   mentions,
   mockeries,
   notings,
   ownSmallTalk,
+  pastHeads,
   requested,
   requests,
+  rewrites,
   rolePlays,
   smallTalkForms,
+  stateHeads,
   stories
 } from "./lexicon/sentences.ts"
 import { isHypothetical, isQuestion, isReported, isWithdrawal, takesItselfBack } from "@muniment/language/speech/Mood"
 import { interjections } from "@muniment/language/speech/speechWords"
 import { oneOf } from "@muniment/language/text/OneOf"
 import type { DroppedCandidate } from "../extraction/Extractor.ts"
-import { doingHeads, pastHeads, rewrites, stateHeads } from "./lexicon/rewrites.ts"
 import { expanded } from "./Pattern.ts"
 
 export type Verdict = { readonly states: true; readonly text: string; readonly isAsked: boolean } | Stop

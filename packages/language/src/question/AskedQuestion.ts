@@ -4,8 +4,7 @@
  * asks. Read by forms, in English; a question about an unknown person stays as it is.
  */
 import { oneOf, phrases } from "../text/OneOf.ts"
-import { isRelation } from "../people/Namings.ts"
-import { namesOf, type People, type Person } from "../people/People.ts"
+import { isRelation, namesOf, type People, type Person } from "../people/People.ts"
 import { stopWords } from "../text/Language.ts"
 import { tokenize } from "../text/Tokenizer.ts"
 

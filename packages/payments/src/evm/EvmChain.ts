@@ -46,8 +46,17 @@ import {
   usdcEvents
 } from "./EvmAuthorization.ts"
 import { evmRpc, type EvmRpc, rpcError } from "./EvmRpc.ts"
-import { broadcast, feePerGasWeiMax, previousOf, sign } from "./EvmSettle.ts"
-import { brokenTerm, expired, gasMax, lifetimeSecondsMax, verify } from "./EvmVerify.ts"
+import {
+  broadcast,
+  brokenTerm,
+  expired,
+  feePerGasWeiMax,
+  gasMax,
+  lifetimeSecondsMax,
+  previousOf,
+  sign,
+  verify
+} from "./EvmSettle.ts"
 
 export interface EvmChainOptions {
   readonly network: EvmNetwork

@@ -25,7 +25,6 @@ import {
   type ChainHealth,
   type SignedTransaction
 } from "../chain/PaymentChain.ts"
-import { svmRpc, type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
 import {
   decodeSvmPayload,
   parseSolanaKey,
@@ -42,7 +41,7 @@ import {
   verifySvmOffline,
   verifySvmOnChain
 } from "./SvmVerify.ts"
-import { lookAtSvm, type SvmConfirmations, SvmLifetimes } from "./SvmView.ts"
+import { lookAtSvm, type SvmConfirmations, SvmLifetimes, svmRpc, type SvmRpc, SvmRpcFailure } from "./SvmView.ts"
 
 export interface SvmChainOptions {
   readonly network: Extract<PaymentNetwork, "solana" | "solana-devnet">

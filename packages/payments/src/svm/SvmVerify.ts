@@ -28,8 +28,7 @@ import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import { Limits } from "@muniment/domain/Limits"
 import { ed25519Verify } from "@muniment/trust/Ed25519"
 import { PaymentInvalid } from "../chain/PaymentChain.ts"
-import type { SvmLifetimes } from "./SvmView.ts"
-import { type SvmRpc, SvmRpcFailure } from "./SvmRpc.ts"
+import { type SvmLifetimes, type SvmRpc, SvmRpcFailure } from "./SvmView.ts"
 import {
   signAsFeePayer,
   type SolanaKey,

@@ -14,19 +14,26 @@ import { Option } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import { Limits } from "@muniment/domain/Limits"
 import { pathOf } from "../paths.ts"
-import { type Asker, Askers } from "./Askers.ts"
-import { type ByteBound, Bytes } from "./Bytes.ts"
-import { CalmAccounts } from "./CalmAccounts.ts"
+import { type Asker, Askers, type ByteBound, Bytes } from "./Bytes.ts"
 import { Lane, type LaneState, type Visit } from "./Lane.ts"
 import type { PlainRequest } from "./PlainRequest.ts"
 import { ProcessorWait } from "./ProcessorWait.ts"
-import { type Refusal, sendRefusal, type WireRefusal, wireRefusal } from "./Refusal.ts"
-import { Refusals, type RefusedCount, type RefusedLines, type RequestHead } from "./Refusals.ts"
+import {
+  type Refusal,
+  Refusals,
+  type RefusedCount,
+  type RefusedLines,
+  type RequestHead,
+  sendRefusal,
+  type WireRefusal,
+  wireRefusal
+} from "./Refusals.ts"
 import { announcedBytes, discardBody, receiveBody } from "./RequestBody.ts"
 import { Turnstile } from "./Turnstile.ts"
 import { UnsentAnswers } from "./UnsentAnswers.ts"
 import { WorkLimit } from "./WorkLimit.ts"
-import { unitsIn, workKindOf, type WorkKind, workKinds } from "./WorkKind.ts"
+import { CalmAccounts } from "./CalmAccounts.ts"
+import { unitsIn, type WorkKind, workKindOf, workKinds } from "./WorkKind.ts"
 
 /** Sender of a request, by its socket and its headers. */
 export interface Sender {

@@ -8,11 +8,11 @@
  * - What waited longer than `Limits.queueWaitMillisMax` is never begun: its caller has given up, or soon will.
  */
 import { Limits } from "@muniment/domain/Limits"
-import type { Refusal } from "./Refusal.ts"
+import type { Refusal } from "./Refusals.ts"
 import { WorkLimit } from "./WorkLimit.ts"
 
 export interface Visit extends Waiting {
-  /** Its account asks only now and then (`CalmAccounts.ts`). */
+  /** Its account asks only now and then (`WorkKind.ts`). */
   readonly isCalm?: boolean
   /** `isAtOnce`: it has not waited. */
   readonly begin: (isAtOnce: boolean) => void

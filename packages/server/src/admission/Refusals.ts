@@ -2,9 +2,8 @@
  * Refused requests: counted for `/metrics`, and kept for the request log until it takes them, a bounded number of
  * lines.
  */
-import type { IncomingHttpHeaders } from "node:http"
+import { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import { Limits } from "@muniment/domain/Limits"
-import type { RefusalBound } from "./Refusal.ts"
 
 /** Parts of a request that decide whether it is refused, beside its body. */
 export interface RequestHead {
@@ -64,4 +63,82 @@ export class Refusals {
     this.#unlisted = 0
     return taken
   }
+}
+
+/**
+ * The answer to a request that is not let in (contract: Overload), written without the rest of the service, and without
+ * its schemas: at five times the capacity four of five requests get it, on the thread that serves the fifth.
+ */
+
+/**
+ * share: the account waits for more than its share. wait: the service is full. account_bytes, bytes: bodies under way,
+ * of the account, of all. slow_body: others needed the room of a body that did not arrive. account_answers: the account
+ * does not read its answers.
+ */
+export type RefusalBound = "share" | "wait" | "account_bytes" | "bytes" | "slow_body" | "account_answers"
+
+export interface Refusal {
+  readonly bound: RefusalBound
+  /** Kind of work. */
+  readonly work: string
+  /** Until a request would be let in, as far as known. */
+  readonly waitMillis: number
+}
+
+export interface WireRefusal {
+  readonly status: 429 | 503
+  readonly retryAfterSeconds: number
+  readonly body: string
+}
+
+const explanations: Readonly<Record<RefusalBound, string>> = {
+  share: "this account's share is used up while others wait",
+  wait: "the service is full",
+  account_bytes: `bodies of this account under way exceed ${Limits.accountBodiesBytesMax} bytes`,
+  bytes: "bodies under way exceed what the service takes at once",
+  slow_body: "the body did not arrive while others waited for its room",
+  account_answers: `answers that this account has not read exceed ${Limits.accountAnswersBytesMax} bytes`
+}
+
+/** These are the account's own doing. */
+const ofAccount: ReadonlySet<RefusalBound> = new Set(["share", "account_bytes", "account_answers"])
+
+const retryAfterSecondsMax = 60
+
+export const wireRefusal = ({ bound, waitMillis, work }: Refusal): WireRefusal => {
+  const retryAfterSeconds = Math.min(retryAfterSecondsMax, Math.max(1, Math.ceil(waitMillis / 1_000)))
+  const error = `${explanations[bound]}; try again in ${retryAfterSeconds} s`
+  const details = [{ path: bound, message: `${work}: a wait of ${Math.round(waitMillis)} ms was expected` }]
+  const [status, code] = ofAccount.has(bound) ? ([429, "rate_limited"] as const) : ([503, "overloaded"] as const)
+  return { status, retryAfterSeconds, body: JSON.stringify({ success: false, error, code, details }) }
+}
+
+const headersOf = (
+  { body, retryAfterSeconds }: WireRefusal,
+  headers: Readonly<Record<string, string>>
+): Readonly<Record<string, string>> => ({
+  "content-type": "application/json",
+  "content-length": String(Buffer.byteLength(body)),
+  "retry-after": String(retryAfterSeconds),
+  "x-content-type-options": "nosniff",
+  ...headers
+})
+
+/** The whole answer, on a connection that stays open. `body` and headers are ASCII. */
+export const refusalText = (refusal: WireRefusal, headers: Readonly<Record<string, string>>): string => {
+  let head = `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n`
+  const all = headersOf(refusal, headers)
+  for (const name in all) head += `${name}: ${all[name]}\r\n`
+  return `${head}\r\n${refusal.body}`
+}
+
+/** Sends it; what is left of the body is read and dropped, so that the caller gets to see the answer. */
+export const sendRefusal = (
+  response: ServerResponse<IncomingMessage>,
+  refusal: WireRefusal,
+  headers: Readonly<Record<string, string>>
+): void => {
+  if (response.headersSent || response.destroyed) return
+  response.writeHead(refusal.status, headersOf(refusal, headers))
+  response.end(refusal.body)
 }

@@ -27,11 +27,11 @@ import {
   type ConsolidationMark,
   type ListedConsolidations,
   type LoggedConsolidation
-} from "@muniment/control/jobs/ConsolidationLog"
+} from "@muniment/control/jobs/JobLog"
 import { readStatement } from "@muniment/insight/answers/MemoryStatement"
 import { type Consolidated, Consolidator } from "@muniment/insight/consolidation/Consolidator"
 import { Rounds } from "@muniment/worker/Rounds"
-import { TokenNamespace } from "../credits/TokenCosts.ts"
+import { TokenNamespace } from "../credits/ChargedCalls.ts"
 import { AccountSignals } from "../events/AccountSignals.ts"
 import { JobClock } from "../jobs/JobClock.ts"
 import { MemoryIds } from "../memories/MemoryPreparation.ts"

@@ -14,10 +14,10 @@ import type { MemoryRecord, MemoryVersion, MessageSource } from "@muniment/domai
 import type { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import type { MovedMemory } from "@muniment/engine/namespace/Commands"
 import type { NamespaceKey } from "@muniment/engine/store/NamespaceStore"
-import type { ConsolidationEntry } from "@muniment/control/jobs/ConsolidationLog"
+import type { ConsolidationEntry } from "@muniment/control/jobs/JobLog"
 import type { Consolidated } from "@muniment/insight/consolidation/Consolidator"
 import { contentHash, sha256Hex } from "@muniment/trust/CanonicalJson"
-import { versionOf } from "../memories/IfMatch.ts"
+import { versionOf } from "../memories/MemoryViews.ts"
 import { contentKey } from "../memories/MemoryPreparation.ts"
 
 /** A memory with a longer history is left alone. */

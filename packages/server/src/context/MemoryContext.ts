@@ -17,7 +17,7 @@ import type { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind, type MemoryVersion } from "@muniment/domain/Memory"
 import { traced } from "@muniment/domain/traced"
-import { plainConversation } from "../extraction/PlainMessages.ts"
+import { plainConversation } from "../extraction/ConversationMessages.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
 import { asOfIn, type SearchQuery } from "../search/SearchQuery.ts"
 import {
@@ -34,8 +34,7 @@ import {
   shownTokens,
   tokenCounter
 } from "./ContextLines.ts"
-import { foundLines } from "./FoundLines.ts"
-import { profileLines } from "./ProfileLines.ts"
+import { foundLines, profileLines } from "./FoundLines.ts"
 import { lineOf, makeSubjectFacts, type SubjectFacts } from "./SubjectFacts.ts"
 
 type ContextFailure = InvalidRequest | ChargeFailure

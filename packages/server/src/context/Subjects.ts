@@ -12,7 +12,7 @@ import { traced } from "@muniment/domain/traced"
 import { instructionKind } from "@muniment/schemas/BuiltinKinds"
 import { MemoryService } from "../memories/MemoryService.ts"
 import { type ContextDays, contextDays } from "./ContextLines.ts"
-import { eventDay } from "./ProfileLines.ts"
+import { eventDay } from "./FoundLines.ts"
 import { lineOf, makeSubjectFacts, type SubjectFact, type SubjectFacts } from "./SubjectFacts.ts"
 
 interface SubjectsAsked {

@@ -22,7 +22,6 @@ import { Ledger, type Purses, type Reservation, type ReserveOptions } from "@mun
 import { wasCommitted } from "./OpenCharges.ts"
 import type { PaymentCarrier } from "./PaymentCarrier.ts"
 import { PaymentDesk, topUpUnits } from "./PaymentDesk.ts"
-import { TokenCosts } from "./TokenCosts.ts"
 
 /** A call with a price: the operation and its caller. */
 export interface PricedOperation {
@@ -317,4 +316,19 @@ export const refreshCharges: Effect.Effect<void> = Effect.suspend(() => {
       ),
     { discard: true }
   )
+})
+
+/**
+ * Costs of the tokens of the language model during one call of the API, for its `x-credits-charged` (contract:
+ * Credits). Work that a call leaves to the background adds to it after the answer, unseen.
+ */
+
+/** One object for each call; what belongs to none goes to the default one, which nothing reads. */
+export const TokenCosts = Context.Reference<{ micro: MicroCredits }>("muniment/server/TokenCosts", {
+  defaultValue: () => ({ micro: 0 })
+})
+
+/** The namespace that the tokens are used for, in the ledger; default: none or several. */
+export const TokenNamespace = Context.Reference<NamespaceTag | undefined>("muniment/server/TokenNamespace", {
+  defaultValue: () => undefined
 })

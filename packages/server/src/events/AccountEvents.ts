@@ -12,12 +12,17 @@ import type { Identity } from "@muniment/domain/Identity"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
 import { NamespaceHost, type ReadError } from "@muniment/engine/host/NamespaceHost"
-import { eventNumbers, type EventPage, type MemoryEvent, subjectDigest } from "@muniment/engine/store/MemoryEvents"
+import { eventNumbers, type EventPage, type MemoryEvent, subjectDigest } from "@muniment/engine/store/NamespaceStore"
 import { NamespaceDirectory, type NamespaceEntry } from "@muniment/control/accounts/NamespaceDirectory"
 import { MoneyEvents } from "@muniment/control/payments/MoneyEvents"
 import { isBound, seesAgent } from "../identity/KeyScopes.ts"
-import { AccountSignals } from "./AccountSignals.ts"
-import { decodePositions, encodePositions, type EventPosition, type EventPositions } from "./EventPositions.ts"
+import {
+  AccountSignals,
+  decodePositions,
+  encodePositions,
+  type EventPosition,
+  type EventPositions
+} from "./AccountSignals.ts"
 
 interface EventBatch {
   readonly events: ReadonlyArray<AccountEvent>

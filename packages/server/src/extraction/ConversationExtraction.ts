@@ -38,7 +38,13 @@ import { requirePlace } from "../identity/KeyScopes.ts"
 import { KnownKinds, candidateKinds } from "../memories/KnownKinds.ts"
 import { expiryOf } from "../memories/MemoryPreparation.ts"
 import { memoryEntry } from "../memories/MemoryViews.ts"
-import { keyedMessages, type KeyedMessage, type RequestMessage } from "./ConversationMessages.ts"
+import {
+  type KeyedMessage,
+  keyedMessages,
+  type PlainConversation,
+  plainConversation,
+  type RequestMessage
+} from "./ConversationMessages.ts"
 import {
   type KeptMessages,
   type MessageMemories,
@@ -47,7 +53,6 @@ import {
   makeMessageMemories,
   messagesOf
 } from "./MessageMemories.ts"
-import { type PlainConversation, plainConversation } from "./PlainMessages.ts"
 import type { LlmSettings } from "./LanguageModelSettings.ts"
 import {
   type PendingReadings,

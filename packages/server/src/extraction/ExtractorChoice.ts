@@ -24,7 +24,7 @@ import {
   languageModelOf,
   type LlmSettings
 } from "./LanguageModelSettings.ts"
-import { TokenCosts, TokenNamespace } from "../credits/TokenCosts.ts"
+import { TokenCosts, TokenNamespace } from "../credits/ChargedCalls.ts"
 
 type Chosen = Extractor | AnswerWriter | ModelRanker | Consolidator
 

@@ -11,9 +11,8 @@ import { type ExtractionRequest, Extractor } from "@muniment/insight/extraction/
 import { SchemaValidator } from "@muniment/schemas/SchemaValidator"
 import { KnownKinds, candidateKinds } from "../memories/KnownKinds.ts"
 import { idsOfSources, judgeCandidates, rejection } from "./CandidateJudge.ts"
-import { keyedMessages, turnOf } from "./ConversationMessages.ts"
+import { keyedMessages, plainConversation, turnOf } from "./ConversationMessages.ts"
 import { extractInTime, refused, readBoth } from "./extractInTime.ts"
-import { plainConversation } from "./PlainMessages.ts"
 import { told } from "./ThreadReading.ts"
 
 export type ReadingTrial = (

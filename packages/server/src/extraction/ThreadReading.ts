@@ -21,7 +21,7 @@ import type { ModelFailure, ModelFailureReason } from "@muniment/models/llm/Mode
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
-import { TokenNamespace } from "../credits/TokenCosts.ts"
+import { TokenNamespace } from "../credits/ChargedCalls.ts"
 import { expiryOf } from "../memories/MemoryPreparation.ts"
 import { memoryEntry } from "../memories/MemoryViews.ts"
 import type { ContextTurn, ExtractionScope } from "./CandidateJudge.ts"

@@ -8,8 +8,7 @@
  */
 import { createServer, type Server } from "node:net"
 import { Limits } from "@muniment/domain/Limits"
-import type { PollClock } from "../admission/PollClock.ts"
-import { afterPoll } from "../admission/Turnstile.ts"
+import { afterPoll, type PollClock } from "../admission/Turnstile.ts"
 
 /** Sockets that listen at one address, the server's own among them. */
 const socketsMax = 64

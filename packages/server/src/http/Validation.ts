@@ -4,16 +4,15 @@
  * refused or listed (`KnownNames`); failures of the contract's schemas become `InvalidRequest` with the code of the
  * field that is wrong.
  */
-import { Effect, Layer, Result, type SchemaIssue, type Schema, type Types } from "effect"
+import { Effect, Layer, Result, type Schema, type SchemaIssue, type Types } from "effect"
 import { HttpMethod, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type HttpApiEndpoint, HttpApiMiddleware } from "effect/http-api"
-import { Validation, WellFormedRequest, hasClosedBody } from "@muniment/domain/api/Middleware"
+import { hasClosedBody, Validation, WellFormedRequest } from "@muniment/domain/api/Middleware"
 import { faultText, InternalError, InvalidRequest, type InvalidRequestCode } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { inspectJson } from "@muniment/trust/JsonText"
 import { type FieldFault, fieldFaults } from "./FieldFaults.ts"
-import { checkNames, knownNames, type NameCheck, unknownNames } from "./KnownNames.ts"
-import { withoutNulls } from "./withoutNulls.ts"
+import { checkNames, knownNames, type KnownNames, type NameCheck, unknownNames } from "./KnownNames.ts"
 
 export const wellFormedRequest = Layer.succeed(WellFormedRequest, (handler, { endpoint }) => {
   const inQuery = knownNames(endpoint.query, "strict")
@@ -204,3 +203,26 @@ const firstLeaf = (
 
 const isLengthBound = (leaf: SchemaIssue.Filter): boolean =>
   JSON.stringify(leaf.filter.annotations?.["representation"] ?? "").includes("isMaxLength")
+
+/**
+ * `null` for a field that may be absent is as if the field were absent (contract: Conventions), in bodies and in the
+ * arguments of tools: languages without a value for "not given" send it. Where null has a meaning it stays, as it does
+ * in objects of free form.
+ */
+
+/** The same object where there are no such fields. */
+export const withoutNulls = (value: unknown, names: KnownNames): unknown => {
+  if (Array.isArray(value)) {
+    const items = value.map((item) => withoutNulls(item, names))
+    return items.every((item, at) => item === value[at]) ? value : items
+  }
+  if (names.isFreeForm || typeof value !== "object" || value === null) return value
+  const entries = Object.entries(value)
+  const left = entries.flatMap(([name, inner]): ReadonlyArray<readonly [string, unknown]> => {
+    if (inner === null && names.nullable.has(name)) return []
+    const known = names.fields.get(name)
+    return [[name, known === undefined ? inner : withoutNulls(inner, known)]]
+  })
+  const isSame = left.length === entries.length && left.every(([, inner], at) => inner === entries[at]![1])
+  return isSame ? value : Object.fromEntries(left)
+}

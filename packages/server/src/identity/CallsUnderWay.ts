@@ -6,7 +6,7 @@ import { Context, Effect, Layer } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import type { RateLimited } from "@muniment/domain/Errors"
 import { tooManyOpen } from "@muniment/domain/Plans"
-import { Quotas } from "@muniment/control/accounts/Quotas"
+import { Quotas } from "@muniment/control/accounts/Accounts"
 import { boundMet } from "../boundMet.ts"
 import { retryAfter } from "../headers.ts"
 

@@ -23,7 +23,7 @@ import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import { Ledger } from "@muniment/control/credits/Ledger"
 import { JobLog, type PurgeMark } from "@muniment/control/jobs/JobLog"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
-import type { RunFacts } from "@muniment/control/credits/StorageCharges"
+import type { RunFacts } from "@muniment/control/credits/Books"
 import { momentOf, nextRunMillis } from "./JobClock.ts"
 
 /** Report of one account on one day. */

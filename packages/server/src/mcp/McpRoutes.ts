@@ -34,8 +34,7 @@ import {
   statelessResult,
   supportedVersions
 } from "./JsonRpc.ts"
-import { McpPrompts, promptListing } from "./McpPrompts.ts"
-import { McpResources, resourceTemplates } from "./McpResources.ts"
+import { McpPrompts, McpResources, promptListing, resourceTemplates } from "./McpResources.ts"
 import { McpTools } from "./McpTools.ts"
 
 const batchMessagesMax = 10

@@ -21,18 +21,24 @@ import { ChargedCalls } from "../credits/ChargedCalls.ts"
 import type { PaymentCarrier } from "../credits/PaymentCarrier.ts"
 import { MemoryContext } from "../context/MemoryContext.ts"
 import { ConversationExtraction } from "../extraction/ConversationExtraction.ts"
-import { once } from "../http/once.ts"
+import { once } from "../http/Middleware.ts"
 import { keptAnswersOf } from "../identity/KeyScopes.ts"
 import { hasTool } from "../memories/KnownKinds.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
 import { rpcCodes, RpcFailure } from "./JsonRpc.ts"
-import { type MemoryTool, type ToolInput, toolListing } from "./MemoryTool.ts"
+import { type MemoryTool, type ToolInput, toolListing, writeTool } from "./MemoryTool.ts"
 import { memoryTools } from "./MemoryTools.ts"
-import { creditsMeta, metaCarrier } from "./PricedRead.ts"
 import { scopeDefaults, withDefaults } from "./InputSchemas.ts"
-import { failureResult, metaNames, paymentMeta, successResult, type ToolFailure } from "./ToolResult.ts"
-import { writeTool } from "./WriteTool.ts"
+import {
+  creditsMeta,
+  failureResult,
+  metaCarrier,
+  metaNames,
+  paymentMeta,
+  successResult,
+  type ToolFailure
+} from "./ToolResult.ts"
 
 type RequestHeaders = Readonly<Record<string, string | undefined>>
 

@@ -3,10 +3,10 @@
  * says the same as REST says; a demand for payment is where paying clients look for it: in `_meta`, in the structured
  * content and in the text.
  */
-import type { Schema } from "effect"
+import { Effect, type Schema } from "effect"
+import { HttpServerRequest } from "effect/http"
 import type {
   Conflict,
-  PreconditionFailed,
   Forbidden,
   InsufficientStorage,
   InvalidRequest,
@@ -14,6 +14,7 @@ import type {
   PayloadTooLarge,
   PaymentPending,
   PaymentRequired,
+  PreconditionFailed,
   RateLimited,
   Unavailable
 } from "@muniment/domain/Errors"
@@ -22,8 +23,14 @@ import { Limits } from "@muniment/domain/Limits"
 import type { CreatedMemories, JsonObject, MemoryEntry, MemoryView, SearchHit } from "@muniment/domain/Memory"
 import type { SearchResult } from "@muniment/domain/SearchResult"
 import { clippedText, isJsonArray } from "@muniment/language/text/VisibleText"
-import { settlementResponse } from "@muniment/payments/wire/PaymentHeader"
-import type { PaymentNews } from "../credits/PaymentCarrier.ts"
+import { type PaymentHeaders, settlementResponse } from "@muniment/payments/wire/PaymentHeader"
+import type { PricedCall } from "@muniment/domain/api/Middleware"
+import type { Identity } from "@muniment/domain/Identity"
+import { type MicroCredits, toCredits } from "@muniment/domain/Money"
+import { httpCarrier, type PaymentCarrier, type PaymentNews } from "../credits/PaymentCarrier.ts"
+import { noteAgent, RequestAccount } from "../http/RequestLog.ts"
+import type { Charged, ChargedCalls } from "../credits/ChargedCalls.ts"
+import { rpcCodes, RpcFailure } from "./JsonRpc.ts"
 
 /** Failures of the services behind the tools. */
 export type ToolFailure =
@@ -65,7 +72,7 @@ export const failureResult = (failure: ToolFailure, news: ReadonlyArray<PaymentN
 }
 
 /** REST's body of the failure; a demand for payment as paying clients know it. */
-export const failureJson = (failure: ToolFailure, news: ReadonlyArray<PaymentNews>): JsonObject => {
+const failureJson = (failure: ToolFailure, news: ReadonlyArray<PaymentNews>): JsonObject => {
   if (failure._tag === "PaymentRequired") {
     const { accepts, code, error, x402Version } = failure
     return { x402Version, error, accepts, code }
@@ -215,5 +222,85 @@ class Clipper {
   #scalar<Value extends Schema.Json>(value: Value): Value {
     this.#room -= String(value).length
     return value
+  }
+}
+
+/**
+ * A read of MCP that is no tool (contract: MCP): charged as the same call of REST, and a failure is an error of the
+ * protocol whose data say what REST says. A demand for payment has the code 402.
+ */
+
+/**
+ * Payments and credits of MCP messages (contract: MCP), which travel in `_meta`: the payment in that of the request,
+ * what became of it and what the call cost in that of the result.
+ *
+ * The payment of a call is in its message; what becomes of it is collected for the result.
+ */
+export const metaCarrier = (
+  request: HttpServerRequest.HttpServerRequest,
+  payment: unknown
+): { readonly carrier: PaymentCarrier; readonly news: ReadonlyArray<PaymentNews> } => {
+  const news: Array<PaymentNews> = []
+  const carrier: PaymentCarrier = {
+    ...httpCarrier(request),
+    carried: paymentHeaders(payment),
+    tell: (told) => Effect.sync(() => void news.push(told))
+  }
+  return { carrier, news }
+}
+
+/** Base64 as in the header, or the JSON itself, which is then held to the bounds of the header. */
+const paymentHeaders = (payment: unknown): PaymentHeaders => {
+  if (payment === undefined) return {}
+  const text = typeof payment === "string" ? payment : Buffer.from(JSON.stringify(payment)).toString("base64")
+  return { "x-payment": text }
+}
+
+export const creditsMeta = ({
+  charged,
+  purses: { allowance, balance, isUnlimited }
+}: Charged<unknown>): JsonObject => ({
+  [metaNames.credits]: {
+    charged: toCredits(charged),
+    remaining: isUnlimited ? "unlimited" : toCredits(allowance + balance)
+  }
+})
+
+interface PricedRead {
+  readonly caller: Identity
+  readonly params: JsonObject
+  /** Name of the same operation of REST in the ledger, and its price. */
+  readonly operation: string
+  readonly price: MicroCredits
+}
+
+/** The result of `act`, with `_meta`. */
+export const pricedRead = Effect.fnUntraced(function* (
+  calls: ChargedCalls["Service"],
+  { caller, operation, params, price }: PricedRead,
+  act: (call: PricedCall) => Effect.Effect<JsonObject, ToolFailure>
+) {
+  const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {}
+  const { carrier, news } = metaCarrier(yield* HttpServerRequest.HttpServerRequest, meta[metaNames.payment])
+  const onAgent = noteAgent(yield* RequestAccount)
+  const read = { caller, operation, price, isWrite: false, token: undefined, carrier: () => carrier, onAgent }
+  const charged = yield* Effect.mapError(
+    calls.charge(read, act),
+    (failure: ToolFailure) =>
+      new RpcFailure({ code: codeOf(failure), reason: failure.error, data: failureJson(failure, news) })
+  )
+  return { ...charged.value, _meta: { ...paymentMeta(news), ...creditsMeta(charged) } }
+})
+
+const codeOf = ({ _tag }: ToolFailure): number => {
+  switch (_tag) {
+    case "NotFound":
+      return rpcCodes.resourceNotFound
+    case "InvalidRequest":
+      return rpcCodes.invalidParams
+    case "PaymentRequired":
+      return rpcCodes.paymentRequired
+    default:
+      return rpcCodes.internalError
   }
 }

@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
-import { Quotas } from "@muniment/control/accounts/Quotas"
+import { Quotas } from "@muniment/control/accounts/Accounts"
 import { SchemaRegistry } from "@muniment/control/accounts/SchemaRegistry"
 import type { Account } from "@muniment/domain/Account"
 import type { Identity, KeyScope } from "@muniment/domain/Identity"

@@ -64,10 +64,18 @@ import {
   uniqueKey,
   validMemories
 } from "./MemoryPreparation.ts"
-import { changeData, restoreVersion, keepFeedback } from "./DataChange.ts"
-import { type IfMatch, versionMismatch, versionOf } from "./IfMatch.ts"
-import { holderOf, holderOfVersion, historyOf, latestOf, versionsBeneath, withAllVersions } from "./VersionChains.ts"
-import { memoryEntry } from "./MemoryViews.ts"
+import {
+  changeData,
+  historyOf,
+  holderOf,
+  holderOfVersion,
+  keepFeedback,
+  latestOf,
+  restoreVersion,
+  versionsBeneath,
+  withAllVersions
+} from "./DataChange.ts"
+import { type IfMatch, memoryEntry, versionMismatch, versionOf } from "./MemoryViews.ts"
 import { TextEmbedding } from "./TextEmbedding.ts"
 
 type ReadFailure = Unavailable | InsufficientStorage

@@ -2,6 +2,7 @@
  * Records as callers see them (contract: Memories, Search). On a name clash the system field wins in `metadata`;
  * `data` is authoritative.
  */
+import { Effect } from "effect"
 import {
   backingSources,
   type ExportedMemory,
@@ -16,10 +17,11 @@ import {
 } from "@muniment/domain/Memory"
 import { Limits } from "@muniment/domain/Limits"
 import { explainedTerms, moveMeanings } from "@muniment/engine/ranking/Explanation"
-import { versionOf } from "./IfMatch.ts"
 import type { FoundHistory } from "@muniment/engine/namespace/NamespaceQuery"
 import type { MemoryHit } from "@muniment/engine/search/MemorySearch"
 import { clippedText } from "@muniment/language/text/VisibleText"
+import { PreconditionFailed } from "@muniment/domain/Errors"
+import { versionTag } from "@muniment/engine/namespace/versionTag"
 
 export const memoryEntry = (memory: MemoryVersion): MemoryEntry => ({
   id: memory.id,
@@ -162,3 +164,29 @@ const defined = (fields: Readonly<Record<string, unknown>>): JsonObject => {
   }
   return kept as JsonObject
 }
+
+/**
+ * `If-Match` and `ETag` of memories (contract: Memories; RFC 9110, 13.1.1): a change names the versions that it is for.
+ */
+
+/** Undefined: any version. */
+export type IfMatch = ReadonlyArray<string> | undefined
+
+export const versionOf = (memory: MemoryVersion): string => versionTag(memory, memory.isLatest)
+
+export const etagOf = (version: string): string => `"${version}"`
+
+/** Reads a header that `ChangeHeaders` has let through. Weak tags match nothing, `*` everything. */
+export const ifMatchOf = (header: string | undefined): IfMatch =>
+  header === undefined || header === "*"
+    ? undefined
+    : [...header.matchAll(/(W\/)?"([^"]*)"/gu)].flatMap(([, weak, tag]) => (weak === undefined ? [tag!] : []))
+
+export const versionMismatch = Effect.suspend(() =>
+  Effect.fail(
+    new PreconditionFailed({
+      code: "version_mismatch",
+      error: "the memory was changed since: it is another version than `If-Match` names; read it again"
+    })
+  )
+)

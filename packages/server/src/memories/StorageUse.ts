@@ -15,9 +15,8 @@ import { Context, Effect, Layer, Semaphore } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
 import { requireQuota } from "@muniment/domain/Plans"
-import { Accounts } from "@muniment/control/accounts/Accounts"
+import { Accounts, Quotas } from "@muniment/control/accounts/Accounts"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
-import { Quotas } from "@muniment/control/accounts/Quotas"
 import {
   type LiveMemories,
   StorageMeter,

@@ -10,7 +10,7 @@ import type { MemoryHit, Reordering } from "@muniment/engine/search/MemorySearch
 import { denseText } from "@muniment/engine/text/MemoryText"
 import { ModelRanker, type RankRequest } from "@muniment/insight/ranking/ModelRanker"
 import { Reranker } from "@muniment/models/Reranker"
-import { TokenCosts } from "../credits/TokenCosts.ts"
+import { TokenCosts } from "../credits/ChargedCalls.ts"
 
 type Hits = ReadonlyArray<MemoryHit>
 

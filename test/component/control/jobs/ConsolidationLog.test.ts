@@ -2,7 +2,7 @@
 import { describe, expect } from "vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { type ConsolidationEntry, ConsolidationLog } from "@muniment/control/jobs/ConsolidationLog"
+import { type ConsolidationEntry, ConsolidationLog } from "@muniment/control/jobs/JobLog"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { it, itWith } from "../../../support/it.ts"
 import { controlOf } from "../MemoryLog.ts"

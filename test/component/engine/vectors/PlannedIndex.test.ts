@@ -5,7 +5,7 @@ import { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import { PlannedIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { codesKeepMin, codesMin } from "@muniment/engine/vectors/planner/Planner"
 import { QuantizedIndex } from "@muniment/engine/vectors/lists/QuantizedIndex"
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
+import { seededSequence } from "@muniment/engine/vectors/arena/Slab"
 import { describe, expect, it } from "vitest"
 import {
   buildAll,

@@ -3,13 +3,12 @@
  * the exact engine alone), a clock that stands still, and recall against an oracle.
  */
 import { ExactIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
-import { loadHnswlib } from "@muniment/engine/vectors/hnsw/Hnswlib"
+import { loadHnswlib } from "@muniment/engine/vectors/hnsw/HnswGraph"
 import { loadKernels } from "@muniment/engine/vectors/arena/Kernels"
-import { SlabPool } from "@muniment/engine/vectors/arena/Slab"
+import { seededSequence, SlabPool } from "@muniment/engine/vectors/arena/Slab"
 import { VectorArena } from "@muniment/engine/vectors/arena/VectorArena"
 import type { Bitmap } from "@muniment/engine/bitmap/Bitmap"
 import type { SearchHits, VectorIndex } from "@muniment/engine/vectors/VectorIndex"
-import { seededSequence } from "@muniment/engine/vectors/arena/SeededSequence"
 import { clusteredVectors } from "../../../../bench/index/clusteredVectors.ts"
 
 const reasons: Array<string> = []

@@ -2,7 +2,7 @@
 import { layerNodeHttp } from "@effect/platform-node/NodeHttpClient"
 import { describe, expect } from "vitest"
 import { Effect, Redacted } from "effect"
-import { serverAbilities } from "@muniment/models/llm/ServerAbilities"
+import { serverAbilities } from "@muniment/models/llm/ServerListing"
 import { type ModelRequest, type ModelServer, modelServer, type Refused } from "../../../support/ModelServer.ts"
 import { answer, type ModelFormat, type ModelReply, status, text } from "../../../support/ModelServerReplies.ts"
 import { it } from "../../../support/it.ts"

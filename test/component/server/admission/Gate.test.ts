@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Option } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { Gate, leaveLane } from "@muniment/server/admission/Gate"
-import { PollClock } from "@muniment/server/admission/PollClock"
+import { PollClock } from "@muniment/server/admission/Turnstile"
 import { receivedBody } from "@muniment/server/admission/RequestBody"
 import { boundedServer } from "@muniment/server/http/Listener"
 

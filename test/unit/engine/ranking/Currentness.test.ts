@@ -1,7 +1,7 @@
 /** The later of two statements about one matter goes first (contract: Search, `newerFirst`). */
 import { describe, expect, it } from "vitest"
 import { laterFirst, type StatedHit } from "@muniment/engine/ranking/Currentness"
-import { messageTraits } from "@muniment/engine/text/MessageText"
+import { messageTraits } from "@muniment/engine/text/MemoryText"
 
 interface Given extends Partial<StatedHit> {
   readonly position?: number

@@ -11,8 +11,8 @@ import {
   type ScoredQuery
 } from "@muniment/engine/ranking/Evidence"
 import { explainedTerms } from "@muniment/engine/ranking/Explanation"
-import { answerKinds } from "@muniment/language/question/MessageSigns"
-import { messageTraits } from "@muniment/engine/text/MessageText"
+import { answerKinds } from "@muniment/language/question/QuestionTraits"
+import { messageTraits } from "@muniment/engine/text/MemoryText"
 
 const june = { from: Date.parse("2024-06-01T00:00:00Z"), to: Date.parse("2024-07-04T00:00:00Z") }
 const nobody: AskedTraits = { speaker: undefined, isFirstPerson: false, ranges: [] }

@@ -1,4 +1,4 @@
-import { topSlots } from "@muniment/engine/ranking/TopSlots"
+import { topSlots } from "@muniment/engine/ranking/Fusion"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 

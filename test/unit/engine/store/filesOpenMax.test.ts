@@ -1,6 +1,6 @@
 /** How many files the committing thread keeps open. */
 import { describe, expect, it } from "vitest"
-import { filesOpenMax } from "@muniment/engine/store/sqlite/filesOpenMax"
+import { filesOpenMax } from "@muniment/engine/store/sqlite/CommitThread"
 
 const limits = (soft: string) =>
   `Limit                     Soft Limit           Hard Limit           Units\nMax open files            ${soft}                 1048576              files\n`

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { conversationMessageKind } from "@muniment/domain/Memory"
-import { memoryColumns } from "@muniment/engine/text/MemoryText"
-import { messageOf, messageTraits, traitsOf } from "@muniment/engine/text/MessageText"
+import { memoryColumns, messageOf, messageTraits, traitsOf } from "@muniment/engine/text/MemoryText"
 import { tokenize } from "@muniment/language/text/Tokenizer"
 
 const message = (text: string, fields: object = {}) => ({

@@ -1,8 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { conversationMessageKind } from "@muniment/domain/Memory"
-import { denseTexts, memoryUnits } from "@muniment/engine/text/MemoryText"
-import { messageTraits } from "@muniment/engine/text/MessageText"
+import { denseTexts, memoryUnits, messageTraits } from "@muniment/engine/text/MemoryText"
 import { passagesOf } from "@muniment/language/text/Passages"
 import { tokenize } from "@muniment/language/text/Tokenizer"
 

@@ -1,5 +1,5 @@
 /** Neighbours against the plainest search, and components against data whose plane is known. */
-import { makeMatrix, type Matrix, rowOf } from "@muniment/insight/map/Matrix"
+import { makeMatrix, type Matrix, rowOf } from "@muniment/insight/map/RowProducts"
 import { nearestNeighbours, neighbourGraph } from "@muniment/insight/map/Clusters"
 import { plane, project } from "@muniment/insight/map/Projection"
 import { describe, expect, it } from "vitest"

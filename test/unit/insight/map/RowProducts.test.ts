@@ -1,6 +1,5 @@
 /** Products against the plainest loop, bit by bit, for sizes around those of blocks and panels. */
-import { rowOf } from "@muniment/insight/map/Matrix"
-import { rowProducts, visitRowProducts } from "@muniment/insight/map/RowProducts"
+import { rowOf, rowProducts, visitRowProducts } from "@muniment/insight/map/RowProducts"
 import { describe, expect, it } from "vitest"
 import { randomMatrix } from "./mapFixtures.ts"
 

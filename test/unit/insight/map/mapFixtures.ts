@@ -1,7 +1,7 @@
 /** Memories for the tests of maps: groups that are plainly groups, with words and vectors that say so. */
 import { createHash } from "node:crypto"
 import type { JsonObject } from "@muniment/domain/Memory"
-import { makeMatrix, type Matrix, normaliseRows } from "@muniment/insight/map/Matrix"
+import { makeMatrix, type Matrix, normaliseRows } from "@muniment/insight/map/RowProducts"
 import type { MapMemory } from "@muniment/insight/map/MapProtocol"
 import { SeededRandom } from "../../../support/SeededRandom.ts"
 

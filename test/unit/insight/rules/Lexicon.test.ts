@@ -4,22 +4,22 @@ import { dateHints } from "@muniment/language/calendar/EventDates"
 import { clausesOf } from "@muniment/insight/rules/Clauses"
 import { factForms } from "@muniment/insight/rules/lexicon/facts"
 import { tasteForms } from "@muniment/insight/rules/lexicon/preferences"
-import { rewrites } from "@muniment/insight/rules/lexicon/rewrites"
 import {
-  asides,
-  mentions,
   admissions,
-  keepings,
-  notings,
-  mockeries,
-  stories,
-  smallTalkForms,
-  rolePlays,
+  asides,
   attacks,
+  imperatives,
+  keepings,
+  mentions,
+  mockeries,
+  notings,
   ownSmallTalk,
   requested,
   requests,
-  imperatives
+  rewrites,
+  rolePlays,
+  smallTalkForms,
+  stories
 } from "@muniment/insight/rules/lexicon/sentences"
 import {
   adverbForms,

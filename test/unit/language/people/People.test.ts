@@ -1,6 +1,6 @@
 /** Who is who, from what messages and facts tell. */
 import { describe, expect, it } from "vitest"
-import { namingsOf } from "@muniment/engine/text/MessageText"
+import { namingsOf } from "@muniment/engine/text/MemoryText"
 import { peopleOf } from "@muniment/language/people/People"
 
 const user = (text: string, name?: string) => ({

@@ -1,6 +1,6 @@
 /** What kind of thing a text holds, and what kind a question asks for. */
 import { describe, expect, it } from "vitest"
-import { answerKinds, kindAsked, kindsIn } from "@muniment/language/question/MessageSigns"
+import { answerKinds, kindAsked, kindsIn } from "@muniment/language/question/QuestionTraits"
 
 const { date, name, number, place, reason } = answerKinds
 

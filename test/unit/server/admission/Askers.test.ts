@@ -1,6 +1,6 @@
 /** Whose turn a request takes. */
 import { describe, expect, it } from "vitest"
-import { Askers } from "@muniment/server/admission/Askers"
+import { Askers } from "@muniment/server/admission/Bytes"
 
 const account = { id: "acc_1", name: "one", plan: "pro", createdAt: 0 } as const
 const withKey = { authorization: "Bearer mun_key" }

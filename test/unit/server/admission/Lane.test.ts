@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
 import { Lane, type Visit } from "@muniment/server/admission/Lane"
 import { WorkLimit } from "@muniment/server/admission/WorkLimit"
-import type { Refusal } from "@muniment/server/admission/Refusal"
+import type { Refusal } from "@muniment/server/admission/Refusals"
 
 /** A lane whose work takes `serviceMillis` for each request in work: a service that works on one thing at a time. */
 class Simulation {

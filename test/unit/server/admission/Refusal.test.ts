@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { expect, it } from "vitest"
 import { RateLimited, Unavailable } from "@muniment/domain/Errors"
-import { type RefusalBound, wireRefusal } from "@muniment/server/admission/Refusal"
+import { type RefusalBound, wireRefusal } from "@muniment/server/admission/Refusals"
 import { Refusals } from "@muniment/server/admission/Refusals"
 import { Limits } from "@muniment/domain/Limits"
 

@@ -4,7 +4,7 @@ import type { Schema } from "effect"
 import { expect, it } from "vitest"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { builtinKinds } from "@muniment/schemas/BuiltinKinds"
-import { publishedKind } from "@muniment/server/mcp/WriteTool"
+import { publishedKind } from "@muniment/server/mcp/MemoryTool"
 import { toolFaults } from "../../../support/StrictToolSchemas.ts"
 
 const publish = (schema: object) =>

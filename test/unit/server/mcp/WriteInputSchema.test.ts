@@ -1,6 +1,6 @@
 /** What an agent is shown of a kind's schema: a plain object, nothing that a model provider refuses. */
 import { expect, it } from "@effect/vitest"
-import { writeInputSchema } from "@muniment/server/mcp/WriteTool"
+import { writeInputSchema } from "@muniment/server/mcp/MemoryTool"
 
 const shownFor = (schema: object) =>
   writeInputSchema({ name: "k", description: "d", schema: JSON.stringify({ type: "object", ...schema }) })

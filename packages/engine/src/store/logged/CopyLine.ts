@@ -13,9 +13,9 @@ import type { ConversationChange } from "../Conversations.ts"
 import type { CopyContent } from "../sqlite/namespaceMeta.ts"
 import type { Followed, FollowedEntry } from "../sqlite/CommitThread.ts"
 import type { NamespaceFile } from "../sqlite/NamespaceFile.ts"
-import { StoreFault, StoreFull, type StoreError } from "../StoreError.ts"
+import { StoreDamaged, type StoreError, StoreFault, StoreFenced, StoreFull } from "../StoreError.ts"
 import { Overlay } from "./Overlay.ts"
-import { logged } from "./logged.ts"
+import type { LogError } from "../../log/LogError.ts"
 
 /** Commits that one transaction of the copy takes. */
 const followedTogetherMax = 64
@@ -232,5 +232,22 @@ export class CopyLine {
     const conversations = group.flatMap(({ conversation }) => (conversation === undefined ? [] : [conversation]))
     this.#ahead.push({ entry, changes, conversations, isAcknowledged })
     this.#changesBehind += changes
+  }
+}
+
+/** Errors of the log as those of the store's port. */
+export const logged = <A>(step: Effect.Effect<A, LogError>): Effect.Effect<A, StoreError> =>
+  Effect.mapError(step, storeErrorOfLog)
+
+const storeErrorOfLog = (error: LogError): StoreError => {
+  switch (error._tag) {
+    case "LogFenced":
+      return new StoreFenced({ epoch: error.epoch })
+    case "LogFull":
+      return new StoreFull({ cause: error.cause })
+    case "LogDamaged":
+      return new StoreDamaged({ reason: error.reason, cause: error })
+    case "LogFault":
+      return new StoreFault({ cause: error })
   }
 }

@@ -14,7 +14,7 @@ import type { FileChecks } from "../sqlite/CheckThread.ts"
 import { filesEnding, removeDatabase } from "../sqlite/namespaceFiles.ts"
 import { guarded } from "../sqlite/storeErrorOf.ts"
 import type { StoreError } from "../StoreError.ts"
-import { logged } from "./logged.ts"
+import { logged } from "./CopyLine.ts"
 
 /** Records that one step of the thread takes. */
 const recordsPerStep = 64

@@ -36,14 +36,12 @@ import {
 } from "../sqlite/namespaceFiles.ts"
 import { type CopyContent, copyContent, writeMeta } from "../sqlite/namespaceMeta.ts"
 import { storedBytes, takeCensus } from "../sqlite/SqliteCensus.ts"
-import { storedEvents } from "../sqlite/readStored.ts"
-import { guarded } from "../sqlite/storeErrorOf.ts"
+import { guarded, storedEvents } from "../sqlite/storeErrorOf.ts"
 import { syncClosedCopy, syncName } from "../sqlite/syncCopy.ts"
 import { StoreDamaged, type StoreError } from "../StoreError.ts"
-import { CopyLine } from "./CopyLine.ts"
+import { CopyLine, logged } from "./CopyLine.ts"
 import { followLog } from "./followLog.ts"
 import { compareWithLog, removeComparisons } from "./LogComparison.ts"
-import { logged } from "./logged.ts"
 import { LoggedNamespace } from "./LoggedNamespace.ts"
 
 /** Whether a namespace is known to hold memories, by what is kept elsewhere. Default: nothing is. */

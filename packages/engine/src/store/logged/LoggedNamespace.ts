@@ -11,17 +11,21 @@ import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { Condition } from "@muniment/domain/Where"
 import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
 import type { Conversations, ConversationScope } from "../Conversations.ts"
-import type { EventPage } from "../MemoryEvents.ts"
 import type { MemoryRow, PassageRow } from "../MemoryRow.ts"
-import type { NamespaceKey, OpenNamespace, SlotRange, StoredVector } from "../NamespaceStore.ts"
-import type { Postings } from "../Postings.ts"
+import type {
+  EventPage,
+  NamespaceKey,
+  OpenNamespace,
+  Postings,
+  SlotRange,
+  StoredSegments,
+  StoredVector
+} from "../NamespaceStore.ts"
 import type { NamespaceFile } from "../sqlite/NamespaceFile.ts"
 import type { SqliteConversations } from "../sqlite/SqliteConversations.ts"
-import type { StoredSegments } from "../StoredSegments.ts"
 import type { StoreError } from "../StoreError.ts"
 import { encodeCommit } from "../sqlite/commitBody.ts"
-import type { CopiedLog, CopyLine } from "./CopyLine.ts"
-import { logged } from "./logged.ts"
+import { type CopiedLog, type CopyLine, logged } from "./CopyLine.ts"
 import { insertsOnly } from "./Overlay.ts"
 
 export class LoggedNamespace implements OpenNamespace {

@@ -5,11 +5,10 @@
  * a key has here is not in the copy, or is the same there.
  */
 import type { MemoryRecord } from "@muniment/domain/Memory"
-import { memoryBytes } from "../memoryBytes.ts"
+import { memoryBytes } from "../MemoryRow.ts"
 import { COLUMNS, columnsLength, type MemoryColumns } from "../../text/MemoryText.ts"
 import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
-import type { SlotRange } from "../NamespaceStore.ts"
-import type { TermOccurrences } from "../Postings.ts"
+import type { SlotRange, TermOccurrences } from "../NamespaceStore.ts"
 
 interface HeldRecord {
   readonly ordinal: number

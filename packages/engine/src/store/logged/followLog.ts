@@ -5,7 +5,7 @@ import type { NamespaceLog } from "../../log/CommitLog.ts"
 import type { CommitThread, FollowedEntry, Refusal } from "../sqlite/CommitThread.ts"
 import type { CopyContent } from "../sqlite/namespaceMeta.ts"
 import { StoreDamaged, type StoreError } from "../StoreError.ts"
-import { logged } from "./logged.ts"
+import { logged } from "./CopyLine.ts"
 
 export interface FollowParts {
   readonly log: NamespaceLog<FollowedEntry>

@@ -8,14 +8,14 @@
  * Invariants: orders for one file are carried out in the order they were given, one at a time; when the thread is lost, every order without an answer fails with an unknown outcome
  * (`StoreFault`), its owner stops and reopens the file, and the next order starts a new thread.
  */
+import { Effect, type Scope } from "effect"
+import { existsSync, readFileSync } from "node:fs"
 import { openWorkerThread, type WorkerFailure, type WorkerThread } from "@muniment/worker/WorkerThread"
 import { Rounds } from "@muniment/worker/Rounds"
-import { Effect, type Scope } from "effect"
 import type { LogEntry } from "../../log/CommitLog.ts"
 import type { ReadEntry } from "../../log/RecordReader.ts"
 import type { CopyContent } from "./namespaceMeta.ts"
-import { filesOpenMax } from "./filesOpenMax.ts"
-import { StoreDamaged, StoreErased, StoreFault, StoreFull, type StoreError } from "../StoreError.ts"
+import { StoreDamaged, StoreErased, type StoreError, StoreFault, StoreFull } from "../StoreError.ts"
 
 /** A record in the log of this machine, by its place, or one of a log that lies elsewhere. */
 export type FollowedEntry = LogEntry | ReadEntry
@@ -155,3 +155,28 @@ const errorOf = ({ error, message }: Extract<CommitReply, { readonly _tag: "Fail
       return new StoreFault({ cause })
   }
 }
+
+/**
+ * Number of files that the committing thread keeps open: a share of what the operating system lets this process open.
+ */
+
+/** Where the system does not say, and where it allows very few. */
+const least = 64
+/** Each takes some 200 KB of memory. */
+const most = 512
+/** A file, SQLite's log beside it, and the index of that log. */
+const descriptorsEach = 3
+/** The rest is for reading, connections and everything else. */
+const share = 1 / 4
+
+export const filesOpenMax = (limits: string = systemLimits()): number => {
+  const [, soft] = /^Max open files +(\d+|unlimited) /m.exec(limits) ?? []
+  if (soft === undefined) return least
+  if (soft === "unlimited") return most
+  return Math.max(least, Math.min(most, Math.floor((Number(soft) * share) / descriptorsEach)))
+}
+
+const limitsFile = "/proc/self/limits"
+
+/** Those of this process as Linux writes them (proc(5)); empty on other systems. */
+const systemLimits = (): string => (existsSync(limitsFile) ? readFileSync(limitsFile, "utf8") : "")

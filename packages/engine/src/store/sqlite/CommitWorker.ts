@@ -14,7 +14,7 @@ import { orderOf } from "./commitBody.ts"
 import { registerRowSum } from "./rowSums.ts"
 import { CommitTransaction, type LoggedOrder } from "./CommitTransaction.ts"
 import type { CommitReply, CommitRequest, CommitThreadSettings, Followed, FollowedEntry } from "./CommitThread.ts"
-import { ErasureLog } from "../ErasureLog.ts"
+import { ErasureLog } from "../Conversations.ts"
 import { storeErrorOf } from "./storeErrorOf.ts"
 
 interface OpenFile {

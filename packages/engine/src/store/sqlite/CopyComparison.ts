@@ -11,7 +11,7 @@ import { COLUMNS } from "../../text/MemoryText.ts"
 import { CommitTransaction, type LoggedOrder } from "./CommitTransaction.ts"
 import { openMigrated } from "./namespaceFiles.ts"
 import { type CopyContent, copyContent } from "./namespaceMeta.ts"
-import { ErasureLog } from "../ErasureLog.ts"
+import { ErasureLog } from "../Conversations.ts"
 
 /** Writes a copy of the file, open or not, as of one moment; returns what it holds. */
 export const takeSnapshot = (filename: string, snapshot: string): CopyContent => {

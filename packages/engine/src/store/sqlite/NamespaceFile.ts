@@ -35,9 +35,8 @@ import { SqliteSegments } from "./SqliteSegments.ts"
 import { guarded } from "./storeErrorOf.ts"
 import type { StoredRecord, StoredResult } from "../Commit.ts"
 import type { ConversationChange, ConversationScope } from "../Conversations.ts"
-import type { EventPage } from "../MemoryEvents.ts"
 import type { MemoryRow, PassageRow } from "../MemoryRow.ts"
-import type { NamespaceKey, SlotRange, StoredVector } from "../NamespaceStore.ts"
+import type { EventPage, NamespaceKey, SlotRange, StoredVector } from "../NamespaceStore.ts"
 import type { StoreError } from "../StoreError.ts"
 
 /** Rows read in one turn: 1 to 4 ms, most of it for vectors. */

@@ -1,5 +1,5 @@
 /**
- * Counts the rows of a namespace file that has followed the log, open or closed (`readStored.ts`); holds no lock between
+ * Counts the rows of a namespace file that has followed the log, open or closed (`storeErrorOf.ts`); holds no lock between
  * two chunks. Claims and creates nothing.
  */
 import { Effect } from "effect"
@@ -8,8 +8,7 @@ import { conversationMessageKind } from "@muniment/domain/Memory"
 import type { Database } from "@muniment/sqlite/Database"
 import { metaOf, requireOwner } from "./namespaceMeta.ts"
 import type { CensusOptions, NamespaceCensus, NamespaceKey } from "../NamespaceStore.ts"
-import { readStored } from "./readStored.ts"
-import { guarded } from "./storeErrorOf.ts"
+import { guarded, readStored } from "./storeErrorOf.ts"
 
 /** Rows counted in one turn: about 3 ms if they have half a kilobyte each. */
 const countedPerTurn = 10_000

@@ -4,7 +4,13 @@
  */
 import type { Database } from "@muniment/sqlite/Database"
 import type { MemoryChange } from "../Commit.ts"
-import { type EventPage, eventNumbers, type MemoryEvent, type MemoryEventType, subjectDigest } from "../MemoryEvents.ts"
+import {
+  eventNumbers,
+  type EventPage,
+  type MemoryEvent,
+  type MemoryEventType,
+  subjectDigest
+} from "../NamespaceStore.ts"
 import { DamagedColumn, textOf } from "./memoryColumns.ts"
 import { copyContent, metaOf, writeMeta } from "./namespaceMeta.ts"
 import { rowSum, summedTables } from "./rowSums.ts"

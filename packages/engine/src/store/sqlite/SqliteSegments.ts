@@ -9,7 +9,7 @@ import { slotsPerSegment } from "../../bitmap/Bitmap.ts"
 import type { CommandChanges } from "../Commit.ts"
 import type { StoreError } from "../StoreError.ts"
 import { guarded } from "./storeErrorOf.ts"
-import { segmentsTouchedBy, type SoleModel, type StoredSegments } from "../StoredSegments.ts"
+import { segmentsTouchedBy, type SoleModel, type StoredSegments } from "../NamespaceStore.ts"
 
 export class SqliteSegments implements StoredSegments {
   readonly #database: Database

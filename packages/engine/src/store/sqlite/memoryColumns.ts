@@ -8,8 +8,7 @@ import type { Condition, FieldCondition } from "@muniment/domain/Where"
 import { storedContentHash } from "@muniment/trust/CanonicalJson"
 import { memorySumColumns, memorySumOf, rowSum } from "./rowSums.ts"
 import type { StoredVector } from "../NamespaceStore.ts"
-import { type Extras, extrasText } from "../memoryBytes.ts"
-import { feedbackIn, messageRowOf, type MemoryRow, type PassageRow } from "../MemoryRow.ts"
+import { type Extras, extrasText, feedbackIn, type MemoryRow, messageRowOf, type PassageRow } from "../MemoryRow.ts"
 
 type Columns = Readonly<Record<string, unknown>>
 

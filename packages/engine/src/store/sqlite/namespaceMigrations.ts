@@ -4,7 +4,7 @@
  */
 import type { Database } from "@muniment/sqlite/Database"
 import { type Migration, NewerDatabase, tablesAfter, tablesOf } from "@muniment/sqlite/Migrate"
-import { eventNumbers } from "../MemoryEvents.ts"
+import { eventNumbers } from "../NamespaceStore.ts"
 import { StoreDamaged } from "../StoreError.ts"
 import { copyContent, writeMeta } from "./namespaceMeta.ts"
 import {
@@ -17,8 +17,7 @@ import {
   vectorSumColumns,
   type SummedTable
 } from "./rowSums.ts"
-import { SqlitePostings } from "./SqlitePostings.ts"
-import { retokenise } from "./retokenise.ts"
+import { retokenise, SqlitePostings } from "./SqlitePostings.ts"
 import { baseStem } from "@muniment/language/text/LanguageStems"
 import { byLanguage } from "@muniment/language/text/Tokenizer"
 

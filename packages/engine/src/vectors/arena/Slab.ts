@@ -6,7 +6,6 @@
  * dimensions). An index stays in its slab.
  */
 import type { KernelFactory, KernelMemory, Kernels } from "./Kernels.ts"
-import { seededSequence } from "./SeededSequence.ts"
 
 const pageBytes = 65_536
 const pagesMax = 65_536
@@ -134,4 +133,16 @@ export const rotationSigns = (slab: Slab, width: number): number => {
   for (let i = 0; i < rounds * width; i++) slab.floats[(address >>> 2) + i] = random() < 0.5 ? -1 : 1
   ofSlab.set(width, address)
   return address
+}
+
+/** Pseudo-random numbers 0 <= x < 1 from a seed (mulberry32), so that lists and maps are reproducible. */
+export const seededSequence = (seed: number): (() => number) => {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = state
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
 }

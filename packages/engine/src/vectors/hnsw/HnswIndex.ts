@@ -7,8 +7,7 @@
  * never yields a wrong score.
  */
 import type { Bitmap } from "../../bitmap/Bitmap.ts"
-import { HnswGraph } from "./HnswGraph.ts"
-import type { HnswlibModule } from "./Hnswlib.ts"
+import { HnswGraph, type HnswlibModule } from "./HnswGraph.ts"
 import { discardSnapshot, readSnapshot, SnapshotDoubt, type SnapshotKey, writeSnapshot } from "./Snapshot.ts"
 import type { VectorArena } from "../arena/VectorArena.ts"
 import type { IndexStats, SearchHits, VectorIndex } from "../VectorIndex.ts"

@@ -10,8 +10,14 @@ import { createHash } from "node:crypto"
 import { createReadStream, renameSync } from "node:fs"
 import { readFile, rm, stat, writeFile } from "node:fs/promises"
 import { Data, Schema } from "effect"
-import { graphEfConstruction, graphM, type HnswGraph, type LabelTable } from "./HnswGraph.ts"
-import type { HnswlibModule, NativeGraph } from "./Hnswlib.ts"
+import {
+  graphEfConstruction,
+  graphM,
+  type HnswGraph,
+  type HnswlibModule,
+  type LabelTable,
+  type NativeGraph
+} from "./HnswGraph.ts"
 
 const magic = "MUNIHNSW"
 /** Since version 2 the elements are rotated. */

@@ -6,8 +6,7 @@
  * mean of at least `membersMin` vectors, so that none reveals a single memory.
  */
 import { codeBlockBytes, queryBytes, rowBytes, slotsPerBlock } from "../arena/Kernels.ts"
-import { seededSequence } from "../arena/SeededSequence.ts"
-import type { Slab } from "../arena/Slab.ts"
+import { seededSequence, type Slab } from "../arena/Slab.ts"
 import type { VectorArena } from "../arena/VectorArena.ts"
 
 const floatBytes = 4

@@ -9,7 +9,7 @@
  */
 import { Bitmap } from "../../bitmap/Bitmap.ts"
 import type { InvertedLists } from "./InvertedLists.ts"
-import { seededSequence } from "../arena/SeededSequence.ts"
+import { seededSequence } from "../arena/Slab.ts"
 import type { VectorArena } from "../arena/VectorArena.ts"
 
 /** Share of the hits that must lie in probed lists. */

@@ -8,7 +8,7 @@
 import { Limits } from "@muniment/domain/Limits"
 import type { Bitmap } from "../../bitmap/Bitmap.ts"
 import { HnswIndex, type RestoreOutcome, type WriteOutcome } from "../hnsw/HnswIndex.ts"
-import type { HnswlibModule } from "../hnsw/Hnswlib.ts"
+import type { HnswlibModule } from "../hnsw/HnswGraph.ts"
 import {
   codesKeepMin,
   codesMin,
@@ -29,7 +29,7 @@ import { VectorSegments } from "../arena/VectorSegments.ts"
 import type { IndexStats, SearchHits, SegmentedIndex, VectorIndex } from "../VectorIndex.ts"
 
 // The parts of the graph engine that callers need: only planner/ imports from hnsw/.
-export { type HnswlibModule, loadHnswlib } from "../hnsw/Hnswlib.ts"
+export { type HnswlibModule, loadHnswlib } from "../hnsw/HnswGraph.ts"
 export { discardSnapshot } from "../hnsw/Snapshot.ts"
 
 export interface PlannedIndexOptions {

@@ -11,8 +11,7 @@ import { expectedReranks, InvertedLists, probesMin } from "../lists/InvertedList
 import type { Engine } from "../VectorIndex.ts"
 import { Bitmap } from "../../bitmap/Bitmap.ts"
 import { trainCodebook } from "../lists/Codebook.ts"
-import { seededSequence } from "../arena/SeededSequence.ts"
-import type { Slab } from "../arena/Slab.ts"
+import { seededSequence, type Slab } from "../arena/Slab.ts"
 import { VectorArena } from "../arena/VectorArena.ts"
 
 /** Values of `MUNIMENT_INDEX`: an engine, or `auto` for the planner's choice. */
