@@ -36,11 +36,13 @@ export const stateOf = (agent: string) =>
   Effect.gen(function* () {
     const file = yield* NamespaceStore.use(({ open }) => open(namespaceKey(agent)))
     const rows: Array<{ readonly slot: number; readonly createdSeq: number; readonly number: number }> = []
-    yield* file.eachRow(({ createdSeq, id, slot }) =>
-      rows.push({ slot, createdSeq, number: Number(id.slice("mem_".length)) })
+    yield* file.whole((all) =>
+      all.eachRow(({ createdSeq, id, slot }) =>
+        rows.push({ slot, createdSeq, number: Number(id.slice("mem_".length)) })
+      )
     )
     const vectors: Array<number> = []
-    yield* file.eachVector(({ slot }) => vectors.push(slot))
+    yield* file.whole((all) => all.eachVector(({ slot }) => vectors.push(slot)))
     const slots = rows.map(({ slot }) => slot)
     const words = file.postings.occurrences("narwhal").map(({ slot }) => slot)
     const isWhole = [vectors, words].every((found) => JSON.stringify(found) === JSON.stringify(slots))

@@ -97,10 +97,10 @@ export const storeConformance = (
         const file = yield* opened(directory)
         const rows: Array<MemoryRow> = []
         const vectors: Array<StoredVector> = []
-        yield* file.eachRow((row) => rows.push(row))
-        yield* file.eachVector((vector) => vectors.push(vector))
+        yield* file.whole((all) => all.eachRow((row) => rows.push(row)))
+        yield* file.whole((all) => all.eachVector((vector) => vectors.push(vector)))
         // By slots, and none of a slot that has none.
-        expect(yield* file.vectors([...vectors.map(({ slot }) => slot), 9_999])).toEqual(
+        expect(yield* file.whole((all) => all.vectors([...vectors.map(({ slot }) => slot), 9_999]))).toEqual(
           expect.arrayContaining(vectors)
         )
         const records = yield* file.records(rows.map(({ slot }) => slot))
@@ -330,7 +330,7 @@ export const storeConformance = (
           expect(yield* file.storedResult("old", 10)).toEqual(old)
           expect(yield* file.storedResult("old", 11)).toBeUndefined()
           expect((yield* Effect.flip(file.commit(0, [unit([], "old")], 30)))._tag).toBe("StoreFault")
-          expect(yield* file.forgetResultsBefore(20)).toBe(1)
+          expect(yield* file.whole((all) => all.forgetResultsBefore(20))).toBe(1)
           expect(yield* file.storedResult("old")).toBeUndefined()
           expect(yield* file.storedResult("new")).toBeDefined()
         })
@@ -346,14 +346,14 @@ export const storeConformance = (
           const file = yield* opened(directory)
           const vectors = [axisVector(0, 8, "old"), axisVector(1, 8, "new"), undefined, axisVector(3, 8, "old")]
           yield* file.commit(0, [unit(vectors.map((vector, slot) => put(slot, memoryRecord(slot, "x"), vector)))], 1)
-          expect(yield* file.countWithoutVector("new")).toBe(3)
+          expect(yield* file.whole((all) => all.countWithoutVector("new"))).toBe(3)
           yield* file.commit(
             4,
             [unit([{ _tag: "Embed", slot: 0, isPassage: false, vector: axisVector(0, 8, "new") }])],
             2
           )
-          expect(yield* file.countWithoutVector("new")).toBe(2)
-          expect(yield* file.countWithoutVector("old")).toBe(3)
+          expect(yield* file.whole((all) => all.countWithoutVector("new"))).toBe(2)
+          expect(yield* file.whole((all) => all.countWithoutVector("old"))).toBe(3)
         })
       )
     })
@@ -449,7 +449,7 @@ export const storeConformance = (
       const file = yield* filled(temporaryDirectory())
       const slotsIn = Effect.fnUntraced(function* (ranges?: ReadonlyArray<SlotRange>) {
         const slots: Array<number> = []
-        yield* file.eachVector(({ slot }) => slots.push(slot), ranges)
+        yield* file.whole((all) => all.eachVector(({ slot }) => slots.push(slot), ranges))
         return slots
       })
       expect(yield* slotsIn()).toEqual([0, 1_023, 1_024, 5_000])
@@ -475,7 +475,8 @@ export const storeConformance = (
       )
       yield* Effect.scoped(
         Effect.gen(function* () {
-          const { conversations } = yield* opened(directory)
+          const file = yield* opened(directory)
+          const { conversations } = file
           const keys = [1, 2, 3].map((number) => turnOf(number).key)
           expect(yield* conversations.context({}, 499)).toMatchObject({
             turns: [turnOf(1), turnOf(2)],
@@ -486,7 +487,7 @@ export const storeConformance = (
           expect(yield* conversations.processed({}, keys)).toEqual(new Set(keys.slice(0, 2)))
           expect(yield* conversations.processed({ subjectId: "s", threadId: "t" }, keys)).toEqual(new Set())
           expect(conversations.nextExpiry).toBe(500)
-          expect([yield* conversations.sweep(499), yield* conversations.sweep(500)]).toEqual([0, 3])
+          expect([yield* file.sweepConversations(499), yield* file.sweepConversations(500)]).toEqual([0, 3])
           expect(conversations.nextExpiry).toBeUndefined()
         })
       )

@@ -80,7 +80,7 @@ const insert = (file: OpenNamespace, from: number, to: number) =>
 
 const slotsIn = Effect.fnUntraced(function* (file: OpenNamespace) {
   const slots: Array<number> = []
-  yield* file.eachRow(({ slot }) => slots.push(slot))
+  yield* file.whole((all) => all.eachRow(({ slot }) => slots.push(slot)))
   expect(file.postings.occurrences("narwhal").map(({ slot }) => slot)).toEqual(slots)
   return slots
 })

@@ -13,7 +13,7 @@ import { PlannedIndex } from "@muniment/engine/vectors/planner/PlannedIndex"
 import { slotsPerSegment } from "@muniment/engine/bitmap/Bitmap"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
 import { NamespaceState } from "@muniment/engine/namespace/NamespaceState"
-import { NamespaceStore, type OpenNamespace } from "@muniment/engine/store/NamespaceStore"
+import { NamespaceStore, type WholeFile } from "@muniment/engine/store/NamespaceStore"
 import { StoreFull } from "@muniment/engine/store/StoreError"
 import {
   axisVector,
@@ -82,15 +82,19 @@ const image = (directory: string) =>
     Effect.gen(function* () {
       const file = yield* NamespaceStore.use((store) => store.open(key))
       let read = 0
-      const eachVector = file.eachVector.bind(file)
-      const counting: OpenNamespace = Object.assign(file, {
-        eachVector: (...[visit, ranges]: Parameters<OpenNamespace["eachVector"]>) =>
-          eachVector((vector) => {
-            read++
-            visit(vector)
-          }, ranges)
-      })
-      const state = yield* NamespaceState.load(counting, exactOnly)
+      yield* file.whole((all) =>
+        Effect.sync(() => {
+          const eachVector = all.eachVector.bind(all)
+          Object.assign(all, {
+            eachVector: (...[visit, ranges]: Parameters<WholeFile["eachVector"]>) =>
+              eachVector((vector) => {
+                read++
+                visit(vector)
+              }, ranges)
+          })
+        })
+      )
+      const state = yield* NamespaceState.load(file, exactOnly)
       const index = state.vectors.index(model)!
       const segments = Array.from({ length: 5 }, (_, segment) => index.encodeSegment(segment))
       const models = Array.from({ length: 5 * slotsPerSegment }, (_, slot) => state.vectors.modelOf(slot))

@@ -53,7 +53,9 @@ const loaded = Effect.fnUntraced(function* (file: OpenNamespace) {
   const taken = yield* adoptSegments(file.segments, yield* file.segments.stored, model, index)
   if (taken === undefined) index.vectors.clear()
   const adopted = index.vectors.size
-  yield* file.eachVector(({ slot, values }) => index.upsert(slot, values), slotsOutside(taken ?? new Map()))
+  yield* file.whole((all) =>
+    all.eachVector(({ slot, values }) => index.upsert(slot, values), slotsOutside(taken ?? new Map()))
+  )
   return { index, adopted }
 })
 

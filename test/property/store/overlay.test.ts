@@ -112,12 +112,14 @@ it.effect("an overlay and a copy that follows later answer as a file that has ev
   for (let at = 0; at < steps; at++) {
     const group = planner.group()
     const expected = yield* plain.commit(seq, group, at)
-    yield* plain.countWithoutVector("m")
+    yield* plain.whole((all) => all.countWithoutVector("m"))
     expect(yield* file.commit(seq, group, at)).toBe(expected)
     seq = expected
     // In between, the copy follows; reads before it are answered by the overlay.
     if (random.between(0, 4) === 0)
-      expect(yield* file.countWithoutVector("m")).toBe(yield* plain.countWithoutVector("m"))
+      expect(yield* file.whole((all) => all.countWithoutVector("m"))).toBe(
+        yield* plain.whole((all) => all.countWithoutVector("m"))
+      )
     expect(yield* answers(file, planner)).toEqual(yield* answers(plain, planner))
     expect(lengthsOf(file)).toEqual(lengthsOf(plain))
   }

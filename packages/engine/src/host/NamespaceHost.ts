@@ -272,7 +272,7 @@ class Host {
   #events(key: NamespaceKey, { after, limit }: Events): Effect.Effect<EventPage, ReadError> {
     // A turn of the loop for each file: those of many agents are read one after the other.
     const inFile = Effect.andThen(Effect.yieldNow, this.#inFile(key, this.#store.events(key, after, limit)))
-    const ifOpen = this.#lookIfOpen(key, (reader) => reader.store.events(after, limit))
+    const ifOpen = this.#lookIfOpen(key, (reader) => reader.store.whole((file) => file.events(after, limit)))
     return Effect.flatMap(ifOpen, (page) => (page === undefined ? inFile : Effect.succeed(page)))
   }
 

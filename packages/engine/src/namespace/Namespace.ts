@@ -165,9 +165,13 @@ class Actor implements Namespace {
       const isQuiet = this.#housekeptSeq === this.#state.lastSeq
       this.#housekeptSeq = this.#state.lastSeq
       return this.#store
-        .forgetResultsBefore(nowMillis - Limits.idempotencyRetentionMillis)
+        .whole((file) =>
+          Effect.andThen(
+            file.forgetResultsBefore(nowMillis - Limits.idempotencyRetentionMillis),
+            file.forgetEvents(nowMillis - Limits.eventsKeptMillis, Limits.eventChangesKept)
+          )
+        )
         .pipe(
-          Effect.andThen(this.#store.forgetEvents(nowMillis - Limits.eventsKeptMillis, Limits.eventChangesKept)),
           Effect.andThen(this.#sweepConversations(nowMillis)),
           Effect.andThen(Effect.suspend(() => this.#eraseLog())),
           Effect.andThen(isQuiet ? this.#saved.saveSegments(quietSegmentsMin) : Effect.void)
@@ -178,7 +182,7 @@ class Actor implements Namespace {
   #sweepConversations(nowMillis: number): Effect.Effect<void, StoreError> {
     const { conversations, discardCopies } = this.#store
     if (conversations.nextExpiry === undefined || conversations.nextExpiry > nowMillis) return Effect.void
-    return Effect.map(Effect.andThen(discardCopies, conversations.sweep(nowMillis)), (swept) => {
+    return Effect.map(Effect.andThen(discardCopies, this.#store.sweepConversations(nowMillis)), (swept) => {
       this.#isLogErasureDue ||= swept > 0
     })
   }

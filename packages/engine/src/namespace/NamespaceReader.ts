@@ -155,17 +155,20 @@ export class NamespaceReader {
       }
       if (this.#indexBacklog > 0) this.#learnDue()
       const places = [...slots].map((slot) => ({ slot, row: table.rowAt(slot)!, lexical: scores.of(slot) }))
-      return Effect.map(this.store.vectors([...slots]), (stored) => {
-        const cosines = exactCosines(stored, vectors)
-        const current = places.filter(({ row, slot }) => table.rowAt(slot)?.id === row.id)
-        const candidates = current.map(({ lexical, row, slot }) => {
-          const { cosine, model } = cosines.get(slot) ?? {}
-          const passage = passageAt(table, slot)
-          return new SearchCandidate(slot, row, passage, lexical, cosine, model, this.store.key.tag)
-        })
-        this.#addAround(candidates, allowed, vectors)
-        return { candidates, plans }
-      })
+      return Effect.map(
+        this.store.whole((file) => file.vectors([...slots])),
+        (stored) => {
+          const cosines = exactCosines(stored, vectors)
+          const current = places.filter(({ row, slot }) => table.rowAt(slot)?.id === row.id)
+          const candidates = current.map(({ lexical, row, slot }) => {
+            const { cosine, model } = cosines.get(slot) ?? {}
+            const passage = passageAt(table, slot)
+            return new SearchCandidate(slot, row, passage, lexical, cosine, model, this.store.key.tag)
+          })
+          this.#addAround(candidates, allowed, vectors)
+          return { candidates, plans }
+        }
+      )
     })
   }
 
@@ -173,10 +176,13 @@ export class NamespaceReader {
     return Effect.suspend(() => {
       const { table } = this.#state
       const current = places.flatMap(({ id, slot, unit = slot }) => (table.rowAt(unit)?.id === id ? [unit] : []))
-      return Effect.map(this.store.vectors(current), (stored) => {
-        const cosines = exactCosines(stored, vectors)
-        return new Map([...cosines].map(([unit, { cosine }]) => [unit, cosine]))
-      })
+      return Effect.map(
+        this.store.whole((file) => file.vectors(current)),
+        (stored) => {
+          const cosines = exactCosines(stored, vectors)
+          return new Map([...cosines].map(([unit, { cosine }]) => [unit, cosine]))
+        }
+      )
     })
   }
 

@@ -130,16 +130,20 @@ export class NamespaceState {
       for (; this.#nextSlot < slot; this.#nextSlot++) this.#freeSlots.push(this.#nextSlot)
       this.#nextSlot = slot + 1
     }
-    const passages = store.eachPassage((passage) => {
-      taken.set(passage.slot)
-      this.table.insertPassage(passage)
-    })
+    const passages = store.whole((file) =>
+      file.eachPassage((passage) => {
+        taken.set(passage.slot)
+        this.table.insertPassage(passage)
+      })
+    )
     const readOn: Array<number> = []
-    const rows = store.eachRow((row) => {
-      taken.set(row.slot)
-      this.table.insert(row)
-      if (!namesNobody(row)) readOn.push(row.slot)
-    })
+    const rows = store.whole((file) =>
+      file.eachRow((row) => {
+        taken.set(row.slot)
+        this.table.insert(row)
+        if (!namesNobody(row)) readOn.push(row.slot)
+      })
+    )
     const readNames = (slot: number, text: string) => {
       const row = this.table.row(slot)
       if (row === undefined) return
@@ -149,7 +153,7 @@ export class NamespaceState {
     }
     return passages.pipe(
       Effect.andThen(rows),
-      Effect.andThen(Effect.suspend(() => store.eachData(readOn, readNames))),
+      Effect.andThen(Effect.suspend(() => store.whole((file) => file.eachData(readOn, readNames)))),
       Effect.andThen(Effect.sync(() => taken.forEach(take))),
       Effect.andThen(this.vectors.load(store))
     )

@@ -77,13 +77,18 @@ export class NamespaceVectors {
   load(store: OpenNamespace): Effect.Effect<void, StoreError> {
     return Effect.gen({ self: this }, function* () {
       const adopted = yield* this.#adopt(store)
-      yield* store.eachVector(({ slot, seq, model, values }) => {
-        try {
-          this.embed(slot, seq, { model, values })
-        } catch (cause) {
-          throw new StoreDamaged({ reason: `vector of slot ${slot} does not fit the other vectors of ${model}`, cause })
-        }
-      }, slotsOutside(adopted))
+      yield* store.whole((file) =>
+        file.eachVector(({ slot, seq, model, values }) => {
+          try {
+            this.embed(slot, seq, { model, values })
+          } catch (cause) {
+            throw new StoreDamaged({
+              reason: `vector of slot ${slot} does not fit the other vectors of ${model}`,
+              cause
+            })
+          }
+        }, slotsOutside(adopted))
+      )
       for (const [model, index] of this.#indexes) {
         const key = { modelId: model, seq: store.lastSeq }
         const outcome = yield* Effect.promise(() => index.restore(snapshotPath(store, model), key))

@@ -79,7 +79,7 @@ export const answerFromFile = (
     case "WithoutVector":
       return reader.withoutVector(query.model, query.afterSlot, query.limit)
     case "CountWithoutVector":
-      return reader.store.countWithoutVector(query.model)
+      return reader.store.whole((file) => file.countWithoutVector(query.model))
     case "Conversation":
       return reader.store.conversations.context(query.scope, nowMillis)
     case "Processed":

@@ -143,8 +143,6 @@ export interface Conversations {
   readonly pendingCount: Effect.Effect<PendingCount, StoreError>
   /** Whether an erasure would change anything. */
   readonly finds: (erasure: ConversationErasure) => Effect.Effect<boolean, StoreError>
-  /** Removes a portion of the expired turns and summaries; returns how many. */
-  readonly sweep: (nowMillis: number) => Effect.Effect<number, StoreError>
 }
 
 export const isSameScope = (left: ConversationScope, right: ConversationScope): boolean =>

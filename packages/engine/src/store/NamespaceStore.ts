@@ -86,22 +86,10 @@ export interface OpenNamespace {
   readonly postings: Postings
   readonly conversations: Conversations
   readonly segments: StoredSegments
-  /** Visits the rows in slot order; yields to other fibers between chunks. */
-  readonly eachRow: (visit: (row: MemoryRow) => void) => Effect.Effect<void, StoreError>
-  /** Visits the stored text of the data of the memories at these slots; yields to other fibers between chunks. */
-  readonly eachData: (
-    slots: ReadonlyArray<number>,
-    visit: (slot: number, data: string) => void
-  ) => Effect.Effect<void, StoreError>
-  /** Visits the further passages of long messages, in slot order; yields to other fibers between chunks. */
-  readonly eachPassage: (visit: (passage: PassageRow) => void) => Effect.Effect<void, StoreError>
-  /** Visits the vectors of the slots in `ranges` (default: all), one range after the other. */
-  readonly eachVector: (
-    visit: (vector: StoredVector) => void,
-    ranges?: ReadonlyArray<SlotRange>
-  ) => Effect.Effect<void, StoreError>
-  /** Vectors of slots, in no order; slots without one are left out. */
-  readonly vectors: (slots: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<StoredVector>, StoreError>
+  /** Uses the file once it has all that was committed: who needs more of it than single rows. */
+  readonly whole: <A>(use: (file: WholeFile) => Effect.Effect<A, StoreError>) => Effect.Effect<A, StoreError>
+  /** Removes a portion of the expired turns and summaries; returns how many. */
+  readonly sweepConversations: (nowMillis: number) => Effect.Effect<number, StoreError>
   /** One transaction for a group of commands; changes are numbered in order. Returns the new last number. */
   readonly commit: (
     expectedSeq: number,
@@ -113,12 +101,6 @@ export interface OpenNamespace {
     idempotencyKey: string,
     sinceMillis?: number
   ) => Effect.Effect<StoredResult | undefined, StoreError>
-  /** Deletes the results stored before `atMillis`; returns how many. */
-  readonly forgetResultsBefore: (atMillis: number) => Effect.Effect<number, StoreError>
-  /** Events behind a number, in order; the copy of a log follows it before. */
-  readonly events: (after: number, limit: number) => Effect.Effect<EventPage, StoreError>
-  /** Deletes the oldest events: those of before `beforeMillis`, and of all but the last `changesKept` changes. */
-  readonly forgetEvents: (beforeMillis: number, changesKept: number) => Effect.Effect<void, StoreError>
   readonly record: (slot: number) => Effect.Effect<MemoryRecord | undefined, StoreError>
   /** In the order of `slots`; slots without a row are left out. */
   readonly records: (slots: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<StoredRecord>, StoreError>
@@ -138,14 +120,40 @@ export interface OpenNamespace {
     scope: ConversationScope | undefined,
     keys: ReadonlyArray<string>
   ) => Effect.Effect<ReadonlyArray<number>, StoreError>
-  /** Memories that lack a vector of `model`, their own or a passage's, expired ones included. */
-  readonly countWithoutVector: (model: string) => Effect.Effect<number, StoreError>
   /** Copies the log into the file; `TRUNCATE` also erases what deletes left in the log. */
   readonly checkpoint: (mode: "PASSIVE" | "TRUNCATE") => Effect.Effect<void, StoreError>
   /** Deletes the copies that migrations left beside the file. Call it before a commit that erases. */
   readonly discardCopies: Effect.Effect<void, StoreError>
   /** Path prefix for the snapshots of vector indexes. */
   readonly snapshotPath: string
+}
+
+/** A file that has all that was committed. */
+export interface WholeFile {
+  /** Visits the rows in slot order; yields to other fibers between chunks. */
+  readonly eachRow: (visit: (row: MemoryRow) => void) => Effect.Effect<void, StoreError>
+  /** Visits the stored text of the data of the memories at these slots; yields to other fibers between chunks. */
+  readonly eachData: (
+    slots: ReadonlyArray<number>,
+    visit: (slot: number, data: string) => void
+  ) => Effect.Effect<void, StoreError>
+  /** Visits the further passages of long messages, in slot order; yields to other fibers between chunks. */
+  readonly eachPassage: (visit: (passage: PassageRow) => void) => Effect.Effect<void, StoreError>
+  /** Visits the vectors of the slots in `ranges` (default: all), one range after the other. */
+  readonly eachVector: (
+    visit: (vector: StoredVector) => void,
+    ranges?: ReadonlyArray<SlotRange>
+  ) => Effect.Effect<void, StoreError>
+  /** Vectors of slots, in no order; slots without one are left out. */
+  readonly vectors: (slots: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<StoredVector>, StoreError>
+  /** Deletes the results stored before `atMillis`; returns how many. */
+  readonly forgetResultsBefore: (atMillis: number) => Effect.Effect<number, StoreError>
+  /** Events behind a number, in order. */
+  readonly events: (after: number, limit: number) => Effect.Effect<EventPage, StoreError>
+  /** Deletes the oldest events: those of before `beforeMillis`, and of all but the last `changesKept` changes. */
+  readonly forgetEvents: (beforeMillis: number, changesKept: number) => Effect.Effect<void, StoreError>
+  /** Memories that lack a vector of `model`, their own or a passage's, expired ones included. */
+  readonly countWithoutVector: (model: string) => Effect.Effect<number, StoreError>
 }
 
 export interface StoredVector {

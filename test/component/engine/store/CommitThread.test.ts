@@ -75,7 +75,7 @@ describe("a namespace whose file follows on a thread", () => {
       const tidying = Effect.gen(function* () {
         let forgotten = 0
         for (let at = 0; at < 20; at++) {
-          forgotten += yield* file.forgetResultsBefore(10)
+          forgotten += yield* file.whole((all) => all.forgetResultsBefore(10))
           yield* file.checkpoint("TRUNCATE")
         }
         return forgotten

@@ -11,18 +11,8 @@ import type { MemoryRecord } from "@muniment/domain/Memory"
 import type { Condition } from "@muniment/domain/Where"
 import type { CommandChanges, StoredRecord, StoredResult } from "../Commit.ts"
 import type { Conversations, ConversationScope } from "../Conversations.ts"
-import type { MemoryRow, PassageRow } from "../MemoryRow.ts"
-import type {
-  EventPage,
-  NamespaceKey,
-  OpenNamespace,
-  Postings,
-  SlotRange,
-  StoredSegments,
-  StoredVector
-} from "../NamespaceStore.ts"
+import type { NamespaceKey, OpenNamespace, Postings, SlotRange, StoredSegments } from "../NamespaceStore.ts"
 import type { NamespaceFile } from "../sqlite/NamespaceFile.ts"
-import type { SqliteConversations } from "../sqlite/SqliteConversations.ts"
 import type { StoreError } from "../StoreError.ts"
 import { encodeCommit } from "../sqlite/commitBody.ts"
 import { type CopiedLog, type CopyLine, logged } from "./CopyLine.ts"
@@ -52,7 +42,7 @@ export class LoggedNamespace implements OpenNamespace {
     this.#epochSeen = line.content.epoch
     this.#epoch = this.#epochSeen
     this.postings = postingsOver(file.postings, line)
-    this.conversations = conversationsOver(file.conversations, line)
+    this.conversations = file.conversations
     this.segments = segmentsOver(file.segments, line)
   }
 
@@ -150,43 +140,14 @@ export class LoggedNamespace implements OpenNamespace {
     return this.#file.slotsTakenFrom(scope, keys)
   }
 
-  eachRow(visit: (row: MemoryRow) => void): Effect.Effect<void, StoreError> {
-    return Effect.andThen(this.#line.followAll, this.#file.eachRow(visit))
+  /** Reads of the copy once it has followed; writes of housekeeping too. */
+  whole<A>(use: (file: NamespaceFile) => Effect.Effect<A, StoreError>): Effect.Effect<A, StoreError> {
+    return Effect.andThen(this.#line.followAll, this.#noticing(use(this.#file)))
   }
 
-  eachData(slots: ReadonlyArray<number>, visit: (slot: number, data: string) => void): Effect.Effect<void, StoreError> {
-    return Effect.andThen(this.#line.followAll, this.#file.eachData(slots, visit))
-  }
-
-  eachPassage(visit: (passage: PassageRow) => void): Effect.Effect<void, StoreError> {
-    return Effect.andThen(this.#line.followAll, this.#file.eachPassage(visit))
-  }
-
-  eachVector(
-    visit: (vector: StoredVector) => void,
-    ranges?: ReadonlyArray<SlotRange>
-  ): Effect.Effect<void, StoreError> {
-    return Effect.andThen(this.#line.followAll, this.#file.eachVector(visit, ranges))
-  }
-
-  vectors(slots: ReadonlyArray<number>): Effect.Effect<ReadonlyArray<StoredVector>, StoreError> {
-    return Effect.andThen(this.#line.followAll, this.#noticing(this.#file.vectors(slots)))
-  }
-
-  countWithoutVector(model: string): Effect.Effect<number, StoreError> {
-    return Effect.andThen(this.#line.followAll, this.#file.countWithoutVector(model))
-  }
-
-  forgetResultsBefore(atMillis: number): Effect.Effect<number, StoreError> {
-    return Effect.andThen(this.#line.followAll, this.#file.forgetResultsBefore(atMillis))
-  }
-
-  events(after: number, limit: number): Effect.Effect<EventPage, StoreError> {
-    return Effect.andThen(this.#line.followAll, this.#noticing(this.#file.events(after, limit)))
-  }
-
-  forgetEvents(beforeMillis: number, changesKept: number): Effect.Effect<void, StoreError> {
-    return Effect.andThen(this.#line.followAll, this.#file.forgetEvents(beforeMillis, changesKept))
+  /** What else changes a conversation waits for the copy, so reads of them need not. */
+  sweepConversations(nowMillis: number): Effect.Effect<number, StoreError> {
+    return Effect.andThen(this.#line.noteErasure, this.#file.conversations.sweep(nowMillis))
   }
 
   get discardCopies(): Effect.Effect<void, StoreError> {
@@ -257,29 +218,6 @@ const postingsOver = (stored: Postings, { overlay }: CopyLine): Postings => ({
     if (lengths.size === 0) return stored.forEachLength(visit)
     stored.forEachLength((slot, tokens) => lengths.set(slot, tokens))
     for (const [slot, tokens] of [...lengths].toSorted(([left], [right]) => left - right)) visit(slot, tokens)
-  }
-})
-
-/** What changes a conversation waits for the copy, so that reads need not. */
-const conversationsOver = (stored: SqliteConversations, line: CopyLine): Conversations => ({
-  get nextExpiry() {
-    return stored.nextExpiry
-  },
-  get pendingCount() {
-    return stored.pendingCount
-  },
-  context: (scope, nowMillis) => stored.context(scope, nowMillis),
-  isErasedSince: (scope, mark) => stored.isErasedSince(scope, mark),
-  processed: (scope, keys) => stored.processed(scope, keys),
-  stored: (scope, keys) => stored.stored(scope, keys),
-  slots: (messages) => stored.slots(messages),
-  nextPosition: (scope) => stored.nextPosition(scope),
-  pendingReadings: (limit, after) => stored.pendingReadings(limit, after),
-  finds: (erasure) => stored.finds(erasure),
-  sweep: (nowMillis) => {
-    const { nextExpiry } = stored
-    const isDue = nextExpiry !== undefined && nextExpiry <= nowMillis
-    return isDue ? Effect.andThen(line.noteErasure, stored.sweep(nowMillis)) : stored.sweep(nowMillis)
   }
 })
 

@@ -46,7 +46,7 @@ it.live("refuses the commit whose caller waits, keeps what was acknowledged in s
     Reflect.deleteProperty(file, "follow")
     expect(yield* insert(5)).toBe(6)
     const slots: Array<number> = []
-    yield* namespace.eachRow(({ slot }) => slots.push(slot))
+    yield* namespace.whole((all) => all.eachRow(({ slot }) => slots.push(slot)))
     expect(slots).toEqual([0, 1, 2, 3, 4, 5])
   }).pipe(Effect.scoped)
 )

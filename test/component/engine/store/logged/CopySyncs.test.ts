@@ -50,7 +50,7 @@ it.live("has in its file what the log drops, although the first attempt failed",
     const found = yield* Effect.gen(function* () {
       const file = yield* (yield* NamespaceStore).open(key)
       const rows: Array<number> = []
-      yield* file.eachRow(({ slot }) => rows.push(slot))
+      yield* file.whole((all) => all.eachRow(({ slot }) => rows.push(slot)))
       return rows
     }).pipe(Effect.scoped, Effect.provide(logFirst(left)))
     expect(found).toEqual(slots)

@@ -50,7 +50,7 @@ it.live("is that of old segments, whose files are made durable first, then of th
     expect(yield* releaseRoom).toBe(false)
     expect(segments()).toEqual([newest])
     let rows = 0
-    yield* file.eachRow(() => rows++)
+    yield* file.whole((all) => all.eachRow(() => rows++))
     expect(rows).toBe(at)
   }).pipe(withStore)
 )

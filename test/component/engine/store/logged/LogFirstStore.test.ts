@@ -40,9 +40,9 @@ const slotsIn = (directory: string) =>
   opened(directory, (file) =>
     Effect.gen(function* () {
       const slots: Array<number> = []
-      yield* file.eachRow(({ slot }) => slots.push(slot))
+      yield* file.whole((all) => all.eachRow(({ slot }) => slots.push(slot)))
       const vectors: Array<number> = []
-      yield* file.eachVector(({ slot }) => vectors.push(slot))
+      yield* file.whole((all) => all.eachVector(({ slot }) => vectors.push(slot)))
       expect(vectors).toEqual(slots)
       expect(file.postings.occurrences("narwhal").map(({ slot }) => slot)).toEqual(slots)
       expect(file.lastSeq).toBe(slots.length)
@@ -162,7 +162,7 @@ describe("a copy", () => {
           yield* Effect.scoped(
             Effect.gen(function* () {
               const file = yield* open(key)
-              expect(yield* file.forgetResultsBefore(1)).toBe(1)
+              expect(yield* file.whole((all) => all.forgetResultsBefore(1))).toBe(1)
               yield* write(file, 1)
             })
           )
