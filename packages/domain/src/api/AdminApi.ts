@@ -14,7 +14,7 @@ import { ExportedMemory, Instructions, OnDuplicate, Remember } from "../Memory.t
 import { MemorySchema } from "../MemorySchema.ts"
 import { ClockStep, Series, SeriesWindow } from "../Operations.ts"
 import { PaymentNetwork } from "../Payment.ts"
-import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest, operation } from "./Middleware.ts"
+import { BodyLimit, operation, operatorGroup } from "./Middleware.ts"
 
 const success = Schema.Literal(true)
 /** Address of an EVM wallet, 0x and 40 hex digits, or of a Solana wallet, 32 bytes in Base58. */
@@ -279,8 +279,8 @@ const exportedExample: ExportedMemory = {
   origin: "direct"
 }
 
-export class AdminApi extends HttpApiGroup.make("admin")
-  .add(
+export class AdminApi extends operatorGroup(
+  HttpApiGroup.make("admin").add(
     HttpApiEndpoint.get("status", "/status", {
       success: Schema.Struct({ success, ...ServiceStatus.fields })
     }).annotateMerge(operation("State of the service", {})),
@@ -488,8 +488,4 @@ export class AdminApi extends HttpApiGroup.make("admin")
       })
     )
   )
-  .middleware(Validation)
-  .middleware(WellFormedRequest)
-  .middleware(OperatorAuthorization)
-  .middleware(BodyLimit)
-  .prefix("/admin") {}
+).middleware(BodyLimit) {}

@@ -8,23 +8,12 @@ import { Attestation, CreateAttestation } from "../Attestation.ts"
 import { Forbidden, InsufficientStorage, InvalidRequest, Unavailable } from "../Errors.ts"
 import { RevokeGrant } from "../Grant.ts"
 import { Prices } from "../Plans.ts"
-import {
-  Authorization,
-  BodyLimit,
-  Charging,
-  Idempotency,
-  RateLimiting,
-  Validation,
-  WellFormedRequest,
-  WriteHeaders,
-  chargeErrors,
-  operation
-} from "./Middleware.ts"
+import { WriteHeaders, chargeErrors, chargedGroup, operation } from "./Middleware.ts"
 
 const success = Schema.Literal(true)
 
-export class AttestationsApi extends HttpApiGroup.make("attestations")
-  .add(
+export class AttestationsApi extends chargedGroup(
+  HttpApiGroup.make("attestations").add(
     HttpApiEndpoint.post("attest", "/attestations", {
       headers: WriteHeaders,
       payload: CreateAttestation,
@@ -52,11 +41,4 @@ export class AttestationsApi extends HttpApiGroup.make("attestations")
       operation("Revoke a grant", { description: "By its grantor: the payload is refused from then on, everywhere." })
     )
   )
-  .middleware(Charging)
-  .middleware(Idempotency)
-  .middleware(Validation)
-  .middleware(WellFormedRequest)
-  .middleware(RateLimiting)
-  .middleware(Authorization)
-  .middleware(BodyLimit)
-  .prefix("/v1") {}
+) {}

@@ -12,24 +12,13 @@ import {
 import { InvalidRequest, NotFound } from "../Errors.ts"
 import { SubjectId } from "../Ids.ts"
 import { Prices } from "../Plans.ts"
-import {
-  Authorization,
-  BodyLimit,
-  Charging,
-  GrantHeaders,
-  Idempotency,
-  RateLimiting,
-  Validation,
-  WellFormedRequest,
-  chargeErrors,
-  operation
-} from "./Middleware.ts"
+import { GrantHeaders, chargeErrors, chargedGroup, operation } from "./Middleware.ts"
 
 const success = Schema.Literal(true)
 const readErrors = [InvalidRequest, NotFound, ...chargeErrors] as const
 
-export class ContextApi extends HttpApiGroup.make("context")
-  .add(
+export class ContextApi extends chargedGroup(
+  HttpApiGroup.make("context").add(
     HttpApiEndpoint.post("context", "/context", {
       headers: GrantHeaders,
       payload: ContextRequest,
@@ -67,11 +56,4 @@ export class ContextApi extends HttpApiGroup.make("context")
       })
     )
   )
-  .middleware(Charging)
-  .middleware(Idempotency)
-  .middleware(Validation)
-  .middleware(WellFormedRequest)
-  .middleware(RateLimiting)
-  .middleware(Authorization)
-  .middleware(BodyLimit)
-  .prefix("/v1") {}
+) {}

@@ -9,17 +9,7 @@ import { Forbidden, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { PageCursor } from "../Ids.ts"
 import { Limits } from "../Limits.ts"
 import { PaymentName, PaymentReceipt } from "../Payment.ts"
-import {
-  Authorization,
-  BodyLimit,
-  Idempotency,
-  RateLimiting,
-  Validation,
-  WellFormedRequest,
-  WriteHeaders,
-  chargeErrors,
-  operation
-} from "./Middleware.ts"
+import { WriteHeaders, chargeErrors, operation, writingGroup } from "./Middleware.ts"
 
 const success = Schema.Literal(true)
 
@@ -33,8 +23,8 @@ const PaymentHeaders = {
   )
 }
 
-export class CreditsApi extends HttpApiGroup.make("credits")
-  .add(
+export class CreditsApi extends writingGroup(
+  HttpApiGroup.make("credits").add(
     HttpApiEndpoint.post("deposit", "/credits/deposit", {
       query: { amount_usd: Schema.optionalKey(DepositAmount) },
       headers: { ...WriteHeaders, ...PaymentHeaders },
@@ -85,10 +75,4 @@ export class CreditsApi extends HttpApiGroup.make("credits")
       })
     )
   )
-  .middleware(Idempotency)
-  .middleware(Validation)
-  .middleware(WellFormedRequest)
-  .middleware(RateLimiting)
-  .middleware(Authorization)
-  .middleware(BodyLimit)
-  .prefix("/v1") {}
+) {}

@@ -24,16 +24,7 @@ import {
   Unavailable
 } from "../Errors.ts"
 import { Limits } from "../Limits.ts"
-import {
-  Authorization,
-  BodyLimit,
-  Idempotency,
-  RateLimiting,
-  Validation,
-  WellFormedRequest,
-  WriteHeaders,
-  operation
-} from "./Middleware.ts"
+import { WriteHeaders, operation, readingGroup, writingGroup } from "./Middleware.ts"
 
 const success = Schema.Literal(true)
 const one = {
@@ -49,8 +40,8 @@ const withSecret = Schema.Struct({
 })
 const writeErrors = [InvalidRequest, Forbidden, NotFound, Conflict, InsufficientStorage] as const
 
-export class HooksApi extends HttpApiGroup.make("hooks")
-  .add(
+export class HooksApi extends writingGroup(
+  HttpApiGroup.make("hooks").add(
     HttpApiEndpoint.get("listHooks", "/webhooks", {
       success: Schema.Struct({ success, webhooks: Schema.Array(HookRecord) }),
       error: Forbidden
@@ -140,17 +131,11 @@ export class HooksApi extends HttpApiGroup.make("hooks")
       )
       .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error" })
   )
-  .middleware(Idempotency)
-  .middleware(Validation)
-  .middleware(WellFormedRequest)
-  .middleware(RateLimiting)
-  .middleware(Authorization)
-  .middleware(BodyLimit)
-  .prefix("/v1") {}
+) {}
 
 /** Endpoint of events (contract: Events): a page of them as JSON, or a stream for those who accept one; free. */
-export class EventsApi extends HttpApiGroup.make("events")
-  .add(
+export class EventsApi extends readingGroup(
+  HttpApiGroup.make("events").add(
     HttpApiEndpoint.get("events", "/events", {
       query: EventsQuery,
       headers: {
@@ -172,8 +157,4 @@ export class EventsApi extends HttpApiGroup.make("events")
       })
     )
   )
-  .middleware(Validation)
-  .middleware(WellFormedRequest)
-  .middleware(RateLimiting)
-  .middleware(Authorization)
-  .prefix("/v1") {}
+) {}

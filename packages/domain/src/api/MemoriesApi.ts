@@ -41,20 +41,7 @@ import {
   TopicMap,
   unusableGrants
 } from "../SearchResult.ts"
-import {
-  Authorization,
-  BodyLimit,
-  ChangeHeaders,
-  Charging,
-  GrantHeaders,
-  Idempotency,
-  RateLimiting,
-  Validation,
-  WellFormedRequest,
-  WriteHeaders,
-  chargeErrors,
-  operation
-} from "./Middleware.ts"
+import { ChangeHeaders, GrantHeaders, WriteHeaders, chargeErrors, chargedGroup, operation } from "./Middleware.ts"
 
 const success = Schema.Literal(true)
 const id = Schema.String.annotate({ description: "Memory identifier.", examples: ["mem_01KAJ8Q0V7E5XK9D2M4N6P8R0T"] })
@@ -74,8 +61,8 @@ const readErrors = [InvalidRequest, NotFound, ...chargeErrors] as const
 /** Unknown fields are refused: no caller believes that something else was changed, or that the search was narrowed. */
 const strictBody = { onExcessProperty: "error", reportInput: true } as const
 
-export class MemoriesApi extends HttpApiGroup.make("memories")
-  .add(
+export class MemoriesApi extends chargedGroup(
+  HttpApiGroup.make("memories").add(
     HttpApiEndpoint.post("create", "/memories", {
       headers: WriteHeaders,
       payload: CreateMemories,
@@ -273,11 +260,4 @@ export class MemoriesApi extends HttpApiGroup.make("memories")
       error: writeErrors
     }).annotateMerge(operation("Create up to 100 memories", { price: Prices.batchCreate }))
   )
-  .middleware(Charging)
-  .middleware(Idempotency)
-  .middleware(Validation)
-  .middleware(WellFormedRequest)
-  .middleware(RateLimiting)
-  .middleware(Authorization)
-  .middleware(BodyLimit)
-  .prefix("/v1") {}
+) {}

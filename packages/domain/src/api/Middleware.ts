@@ -5,7 +5,14 @@
  * the server.
  */
 import { Context, type Effect, Schema } from "effect"
-import { HttpApi, type HttpApiEndpoint, HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
+import {
+  HttpApi,
+  type HttpApiEndpoint,
+  type HttpApiGroup,
+  HttpApiMiddleware,
+  HttpApiSecurity,
+  OpenApi
+} from "effect/http-api"
 import type { Identity } from "../Identity.ts"
 import {
   Conflict,
@@ -224,3 +231,27 @@ export const hasClosedBody = ({ annotations }: HttpApiEndpoint.Top): boolean =>
 
 export const isRead = ({ annotations, method }: HttpApiEndpoint.Top): boolean =>
   method === "GET" || Context.get(annotations, IsRead)
+
+/** Routes of accounts that change nothing. */
+export const readingGroup = <Id extends string, Endpoints extends HttpApiEndpoint.Constraint>(
+  group: HttpApiGroup.HttpApiGroup<Id, Endpoints>
+) =>
+  group
+    .middleware(Validation)
+    .middleware(WellFormedRequest)
+    .middleware(RateLimiting)
+    .middleware(Authorization)
+    .prefix("/v1")
+
+/** Routes of accounts that may change something; one that is repeated with the same key gets the same answer. */
+export const writingGroup = <Id extends string, Endpoints extends HttpApiEndpoint.Constraint>(
+  group: HttpApiGroup.HttpApiGroup<Id, Endpoints>
+) => readingGroup(group.middleware(Idempotency)).middleware(BodyLimit)
+
+export const chargedGroup = <Id extends string, Endpoints extends HttpApiEndpoint.Constraint>(
+  group: HttpApiGroup.HttpApiGroup<Id, Endpoints>
+) => writingGroup(group.middleware(Charging))
+
+export const operatorGroup = <Id extends string, Endpoints extends HttpApiEndpoint.Constraint>(
+  group: HttpApiGroup.HttpApiGroup<Id, Endpoints>
+) => group.middleware(Validation).middleware(WellFormedRequest).middleware(OperatorAuthorization).prefix("/admin")

@@ -23,13 +23,13 @@ import {
 import { PaymentName, PaymentReceipt } from "../Payment.ts"
 import { AgentCostQuery, AgentCosts, Revenue, RevenueQuery, Statement, StatementQuery } from "../Statement.ts"
 import { AccountName, AccountRecord } from "./AdminApi.ts"
-import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest, operation } from "./Middleware.ts"
+import { BodyLimit, operation, operatorGroup } from "./Middleware.ts"
 import { WebhookRecord, WebhookState, WebhookTrial } from "../Events.ts"
 
 const success = Schema.Literal(true)
 
-export class MoneyAdminApi extends HttpApiGroup.make("money")
-  .add(
+export class MoneyAdminApi extends operatorGroup(
+  HttpApiGroup.make("money").add(
     HttpApiEndpoint.get("checkLedger", "/ledger/check", {
       success: Schema.Struct({ success, ...LedgerReport.fields }),
       error: [InsufficientStorage, Unavailable]
@@ -168,15 +168,11 @@ export class MoneyAdminApi extends HttpApiGroup.make("money")
       operation("What the language model was used for", { description: "By day, newest first, and by account." })
     )
   )
-  .middleware(Validation)
-  .middleware(WellFormedRequest)
-  .middleware(OperatorAuthorization)
-  .middleware(BodyLimit)
-  .prefix("/admin") {}
+).middleware(BodyLimit) {}
 
 /** Operator routes of the webhook (contract: Webhooks). Same credentials as the other operator routes. */
-export class WebhookAdminApi extends HttpApiGroup.make("webhooks")
-  .add(
+export class WebhookAdminApi extends operatorGroup(
+  HttpApiGroup.make("webhooks").add(
     HttpApiEndpoint.get("listWebhooks", "/webhooks", {
       query: {
         state: Schema.optionalKey(WebhookState),
@@ -202,8 +198,4 @@ export class WebhookAdminApi extends HttpApiGroup.make("webhooks")
       error: Conflict
     }).annotateMerge(operation("Send a message of type `test` now", { description: "Once; it is not kept." }))
   )
-  .middleware(Validation)
-  .middleware(WellFormedRequest)
-  .middleware(OperatorAuthorization)
-  .middleware(BodyLimit)
-  .prefix("/admin") {}
+).middleware(BodyLimit) {}

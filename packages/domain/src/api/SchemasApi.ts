@@ -3,23 +3,14 @@ import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Conflict, Forbidden, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
 import { MemorySchema, PatchSchema, RegisterSchema, TriedData, TrySchema } from "../MemorySchema.ts"
-import {
-  Authorization,
-  BodyLimit,
-  Idempotency,
-  RateLimiting,
-  Validation,
-  WellFormedRequest,
-  WriteHeaders,
-  operation
-} from "./Middleware.ts"
+import { WriteHeaders, operation, writingGroup } from "./Middleware.ts"
 
 const success = Schema.Literal(true)
 const name = Schema.String.annotate({ description: "Schema name.", examples: ["contact"] })
 const writeErrors = [InvalidRequest, Forbidden, NotFound, Conflict, InsufficientStorage] as const
 
-export class SchemasApi extends HttpApiGroup.make("schemas")
-  .add(
+export class SchemasApi extends writingGroup(
+  HttpApiGroup.make("schemas").add(
     HttpApiEndpoint.post("register", "/schemas", {
       headers: WriteHeaders,
       payload: RegisterSchema,
@@ -60,10 +51,4 @@ export class SchemasApi extends HttpApiGroup.make("schemas")
       error: writeErrors
     }).annotateMerge(operation("Delete a schema", { description: "Existing memories stay." }))
   )
-  .middleware(Idempotency)
-  .middleware(Validation)
-  .middleware(WellFormedRequest)
-  .middleware(RateLimiting)
-  .middleware(Authorization)
-  .middleware(BodyLimit)
-  .prefix("/v1") {}
+) {}

@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Conflict, InsufficientStorage, InvalidRequest, NotFound, PayloadTooLarge, Unavailable } from "../Errors.ts"
 import { AccountName } from "./AdminApi.ts"
-import { BodyLimit, OperatorAuthorization, Validation, WellFormedRequest, operation } from "./Middleware.ts"
+import { BodyLimit, operation, operatorGroup } from "./Middleware.ts"
 
 const success = Schema.Literal(true)
 
@@ -54,8 +54,8 @@ const BackupCopy = Schema.Struct({
   reason: Schema.optionalKey(Schema.String.annotate({ description: "Why the file is damaged." }))
 })
 
-export class BackupAdminApi extends HttpApiGroup.make("backups")
-  .add(
+export class BackupAdminApi extends operatorGroup(
+  HttpApiGroup.make("backups").add(
     HttpApiEndpoint.get("listFiles", "/backups/files", {
       success: Schema.Struct({
         success,
@@ -92,11 +92,7 @@ export class BackupAdminApi extends HttpApiGroup.make("backups")
       operation("Note that a backup is complete", { description: "`doctor` and the metrics tell its age." })
     )
   )
-  .middleware(Validation)
-  .middleware(WellFormedRequest)
-  .middleware(OperatorAuthorization)
-  .middleware(BodyLimit)
-  .prefix("/admin") {}
+).middleware(BodyLimit) {}
 
 const changeFields = {
   account: Schema.String,
@@ -140,8 +136,8 @@ export type ConsolidationRun = typeof ConsolidationRun.Type
  * Operator routes of the consolidation of memories (contract: Consolidation): what it did, doing it now, undoing it. Same
  * credentials as the other operator routes.
  */
-export class ConsolidationAdminApi extends HttpApiGroup.make("consolidations")
-  .add(
+export class ConsolidationAdminApi extends operatorGroup(
+  HttpApiGroup.make("consolidations").add(
     HttpApiEndpoint.get("list", "/consolidations", {
       query: {
         account: Schema.optionalKey(AccountName),
@@ -178,8 +174,4 @@ export class ConsolidationAdminApi extends HttpApiGroup.make("consolidations")
       })
     )
   )
-  .middleware(Validation)
-  .middleware(WellFormedRequest)
-  .middleware(OperatorAuthorization)
-  .middleware(BodyLimit)
-  .prefix("/admin") {}
+).middleware(BodyLimit) {}
