@@ -12,8 +12,7 @@ const opened: Readonly<Record<string, string>> = {
   "packages/backup/src/RestoreBackup.ts": "files of a directory that no service uses yet",
   "packages/backup/src/copies/copyOf.ts": "files of keys",
   "packages/backup/src/target/openTarget.ts": "objects of a backup",
-  "packages/cluster/src/bases/BaseStore.ts":
-    "copies of databases on their way to and from a bucket, before their use",
+  "packages/cluster/src/bases/BaseStore.ts": "copies of databases on their way to and from a bucket, before their use",
   "packages/control/src/database/check/ControlCopies.ts": "the note of the base",
   "packages/engine/src/host/FileGuard.ts": "the ballast",
   "packages/engine/src/log/": "segments of the commit log",

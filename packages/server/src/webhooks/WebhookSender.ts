@@ -14,8 +14,7 @@ import { Limits } from "@muniment/domain/Limits"
 import type { WebhookTrial } from "@muniment/domain/Events"
 import type { Attempt, DueMessage } from "@muniment/control/webhooks/WebhookMessages"
 import { serviceVersion } from "../version.ts"
-import { addressRefused, namesPublicHost, publicLookup } from "./PublicAddress.ts"
-import type { WebhookEndpoint } from "./WebhookSettings.ts"
+import { addressRefused, namesPublicHost, publicLookup, type WebhookEndpoint } from "./WebhookSettings.ts"
 
 interface WebhookMessage {
   readonly id: string

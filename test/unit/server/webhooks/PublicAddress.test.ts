@@ -1,6 +1,6 @@
 /** Which addresses the webhooks of accounts may reach: none that leads into the network of the service. */
 import { describe, expect, it } from "vitest"
-import { isPublicAddress, namesPublicHost, publicLookup } from "@muniment/server/webhooks/PublicAddress"
+import { isPublicAddress, namesPublicHost, publicLookup } from "@muniment/server/webhooks/WebhookSettings"
 
 describe("a public address", () => {
   it.each([
