@@ -41,7 +41,8 @@ interface NearGroups {
 }
 
 export const makeNearGroups = Effect.gen(function* () {
-  const parts: Parts = { host: yield* NamespaceHost, searcher: yield* MemorySearch }
+  const host = yield* NamespaceHost
+  const searcher = yield* MemorySearch
   return Effect.fn("NearGroups.of")(function* (
     key: NamespaceKey,
     mark: ConsolidationMark | undefined,
@@ -49,7 +50,7 @@ export const makeNearGroups = Effect.gen(function* () {
     nowMillis: number
   ) {
     const isOpen = (memory: MemoryVersion) => isConsolidated(memory) && !restored.has(memory.id)
-    const found = yield* listed(parts, key, { include: "extracted" }, mark)
+    const found = yield* listed(host, key, { include: "extracted" }, mark)
     const fresh = found.memories.filter((memory) => isOpen(memory) && !made.has(memory.id))
     const groups: Array<ReadonlyArray<MemoryVersion>> = []
     const taken = new Set<string>()
@@ -59,11 +60,11 @@ export const makeNearGroups = Effect.gen(function* () {
     }
     for (const memory of fresh) {
       if (taken.has(memory.id)) continue
-      const near = yield* nearestTo(parts, key, memory, found.vectors.get(memory.id))
+      const near = yield* nearestTo(searcher, key, memory, found.vectors.get(memory.id))
       const others = near.filter((other) => other.id !== memory.id && isOpen(other) && !taken.has(other.id))
       if (others.length > 0) take([memory, ...others])
     }
-    const passed = fresh.length === 0 ? [] : yield* passedSince(parts, key, mark?.at ?? 0, nowMillis)
+    const passed = fresh.length === 0 ? [] : yield* passedSince(host, key, mark?.at ?? 0, nowMillis)
     for (const plan of passed) if (isOpen(plan) && !taken.has(plan.id)) take([plan])
     return {
       groups,
@@ -72,11 +73,6 @@ export const makeNearGroups = Effect.gen(function* () {
     } satisfies NearGroups
   })
 })
-
-interface Parts {
-  readonly host: NamespaceHost["Service"]
-  readonly searcher: MemorySearch["Service"]
-}
 
 const isConsolidated = ({ isLatest, kind, origin, sources, uniqueKey }: MemoryVersion): boolean =>
   isLatest &&
@@ -87,7 +83,7 @@ const isConsolidated = ({ isLatest, kind, origin, sources, uniqueKey }: MemoryVe
   backingSources(sources).length > 0
 
 const listed = Effect.fnUntraced(function* (
-  { host }: Parts,
+  host: NamespaceHost["Service"],
   key: NamespaceKey,
   filter: MemoryFilter,
   mark: ConsolidationMark | undefined
@@ -100,7 +96,7 @@ const listed = Effect.fnUntraced(function* (
 })
 
 const nearestTo = Effect.fnUntraced(function* (
-  { searcher }: Parts,
+  searcher: MemorySearch["Service"],
   key: NamespaceKey,
   memory: MemoryVersion,
   vector: MemoryVector | undefined
@@ -132,7 +128,7 @@ const wordsOf = ({ createdAt, data, id, kind, when }: MemoryVersion): ReadonlySe
 
 /** Plans that lay ahead when they were stored, and whose day has passed since the last look. */
 const passedSince = Effect.fnUntraced(function* (
-  { host }: Parts,
+  host: NamespaceHost["Service"],
   key: NamespaceKey,
   sinceMillis: number,
   nowMillis: number

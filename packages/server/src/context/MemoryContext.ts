@@ -35,7 +35,7 @@ import {
   tokenCounter
 } from "./ContextLines.ts"
 import { foundLines, profileLines } from "./FoundLines.ts"
-import { lineOf, makeSubjectFacts, type SubjectFacts } from "./SubjectFacts.ts"
+import { lineOf, makeSubjectFacts } from "./SubjectFacts.ts"
 
 type ContextFailure = InvalidRequest | ChargeFailure
 
@@ -52,74 +52,70 @@ export class MemoryContext extends Context.Service<
 >()("muniment/server/MemoryContext") {
   static readonly layer = Layer.effect(
     this,
-    Effect.gen(function* () {
-      const parts: Parts = { searches: yield* CallerSearch, subjects: yield* makeSubjectFacts }
-      return { context: (call, request, grants) => contextFor(parts, call, request, grants) }
-    })
+    Effect.suspend(() => make)
   )
 }
 
-interface Parts {
-  readonly searches: CallerSearch["Service"]
-  readonly subjects: SubjectFacts
-}
-
-const contextFor = traced("MemoryContext.context")(function* (
-  { searches, subjects }: Parts,
-  call: PricedCall,
-  request: ContextRequest,
-  grants: string | undefined
-) {
-  const { maxTokens = Limits.contextTokensDefault, timeZone, tokenizer = "o200k_base" } = request
-  const wanted = new Set<ContextSectionName>(request.sections ?? contextSections)
-  const { prompt, text } = asked(request)
-  const { agentId, subjectId } = request
-  const asOf = request.asOf === undefined ? undefined : asOfIn(request.asOf)
-  const nowMillis = request.now === undefined ? (asOf ?? (yield* Clock.currentTimeMillis)) : Date.parse(request.now)
-  const days = contextDays(nowMillis, timeZone)
-  const isSearched = text !== undefined && wanted.has("found")
-  const found = isSearched ? yield* searches.hits(call, queryOf(request, text, asOf, grants)) : undefined
-  if (found === undefined) yield* call.reserve({ agent: agentId })
-  const known = yield* subjects.forContext(call.caller, { agentId, subjectId, asOf }, nowMillis, found?.people)
-  const about = yield* profileLines(subjects, call.caller, known.facts, days)
-  const fixed = about.filter(({ section }) => wanted.has(section))
-  const userName = known.names[0]?.split(" ")[0] ?? "User"
-  const frame: Frame = {
-    count: yield* tokenCounter,
-    tokensMax: countedTokens(maxTokens, tokenizer),
-    titles: titlesFor(known.names[0])
-  }
-  const [introTokens, leftOutTokens] = [intro, leftOutLine({ facts: 999, messages: 999 })].map(frame.count)
-  const room = frame.tokensMax - introTokens! - leftOutTokens!
-  const share = found === undefined ? room : Math.floor((room * Limits.contextProfilePercentMax) / 100)
-  const profile = yield* fitting(fixed.map(alone), { ...frame, tokensMax: share })
-  const shown = new Set(profile.lines.map(({ item }) => item.text))
-  const bearing =
-    found === undefined
-      ? []
-      : yield* foundLines(found, {
-          days,
-          timeZone,
-          userName,
-          isKnown: (memory) => (isMessage(memory) ? isInPrompt(memory, prompt) : shown.has(lineOf(memory))),
-          kinds: yield* subjects.kindsForAgents(
-            call.caller,
-            found.hits.map(({ memory }) => memory)
-          ),
-          saidTimes: (memories) => subjects.saidTimes(call.caller, memories)
-        })
-  const spoken = yield* fitting(bearing, { ...frame, tokensMax: room - profile.tokens })
-  const lines = [...profile.lines, ...spoken.lines]
-  const leftOut = leftOutBeside(lines, [...fixed, ...bearing.flat()])
-  const isEmpty = lines.length === 0 && leftOutLine(leftOut) === ""
-  const frameTokens = introTokens! + (leftOutLine(leftOut) === "" ? 0 : leftOutTokens!)
-  const tokens = isEmpty ? 0 : frameTokens + profile.tokens + spoken.tokens
-  const written = { ...laidOut(lines, frame.titles), leftOut, tokens }
-  const placed = lines.flatMap(({ placed: one }) => one ?? [])
-  return {
-    ...answerIn(request.format, written, frame.count, tokenizer),
-    ...(found && (yield* found.attested(placed)))
-  } satisfies ContextAnswer
+const make = Effect.gen(function* () {
+  const searches = yield* CallerSearch
+  const subjects = yield* makeSubjectFacts
+  const context = traced("MemoryContext.context")(function* (
+    call: PricedCall,
+    request: ContextRequest,
+    grants: string | undefined
+  ) {
+    const { maxTokens = Limits.contextTokensDefault, timeZone, tokenizer = "o200k_base" } = request
+    const wanted = new Set<ContextSectionName>(request.sections ?? contextSections)
+    const { prompt, text } = asked(request)
+    const { agentId, subjectId } = request
+    const asOf = request.asOf === undefined ? undefined : asOfIn(request.asOf)
+    const nowMillis = request.now === undefined ? (asOf ?? (yield* Clock.currentTimeMillis)) : Date.parse(request.now)
+    const days = contextDays(nowMillis, timeZone)
+    const isSearched = text !== undefined && wanted.has("found")
+    const found = isSearched ? yield* searches.hits(call, queryOf(request, text, asOf, grants)) : undefined
+    if (found === undefined) yield* call.reserve({ agent: agentId })
+    const known = yield* subjects.forContext(call.caller, { agentId, subjectId, asOf }, nowMillis, found?.people)
+    const about = yield* profileLines(subjects, call.caller, known.facts, days)
+    const fixed = about.filter(({ section }) => wanted.has(section))
+    const userName = known.names[0]?.split(" ")[0] ?? "User"
+    const frame: Frame = {
+      count: yield* tokenCounter,
+      tokensMax: countedTokens(maxTokens, tokenizer),
+      titles: titlesFor(known.names[0])
+    }
+    const [introTokens, leftOutTokens] = [intro, leftOutLine({ facts: 999, messages: 999 })].map(frame.count)
+    const room = frame.tokensMax - introTokens! - leftOutTokens!
+    const share = found === undefined ? room : Math.floor((room * Limits.contextProfilePercentMax) / 100)
+    const profile = yield* fitting(fixed.map(alone), { ...frame, tokensMax: share })
+    const shown = new Set(profile.lines.map(({ item }) => item.text))
+    const bearing =
+      found === undefined
+        ? []
+        : yield* foundLines(found, {
+            days,
+            timeZone,
+            userName,
+            isKnown: (memory) => (isMessage(memory) ? isInPrompt(memory, prompt) : shown.has(lineOf(memory))),
+            kinds: yield* subjects.kindsForAgents(
+              call.caller,
+              found.hits.map(({ memory }) => memory)
+            ),
+            saidTimes: (memories) => subjects.saidTimes(call.caller, memories)
+          })
+    const spoken = yield* fitting(bearing, { ...frame, tokensMax: room - profile.tokens })
+    const lines = [...profile.lines, ...spoken.lines]
+    const leftOut = leftOutBeside(lines, [...fixed, ...bearing.flat()])
+    const isEmpty = lines.length === 0 && leftOutLine(leftOut) === ""
+    const frameTokens = introTokens! + (leftOutLine(leftOut) === "" ? 0 : leftOutTokens!)
+    const tokens = isEmpty ? 0 : frameTokens + profile.tokens + spoken.tokens
+    const written = { ...laidOut(lines, frame.titles), leftOut, tokens }
+    const placed = lines.flatMap(({ placed: one }) => one ?? [])
+    return {
+      ...answerIn(request.format, written, frame.count, tokenizer),
+      ...(found && (yield* found.attested(placed)))
+    } satisfies ContextAnswer
+  })
+  return MemoryContext.of({ context })
 })
 
 interface Frame extends Fitting {

@@ -20,63 +20,45 @@ export type ReadingTrial = (
   request: ExtractMemories
 ) => Effect.Effect<ExtractedMemories, InvalidRequest | ChargeFailure>
 
+/** `instructions`: of the installation. */
 export const makeReadingTrial = Effect.fnUntraced(function* (deadlineMillis: number, instructions?: string) {
-  const parts: Parts = {
-    extractor: yield* Extractor,
-    kinds: yield* KnownKinds,
-    validator: yield* SchemaValidator,
-    deadlineMillis,
-    instructions
-  }
-  return ((call, request) => tryReading(parts, call, request)) satisfies ReadingTrial
-})
-
-interface Parts {
-  readonly extractor: Extractor["Service"]
-  readonly kinds: KnownKinds["Service"]
-  readonly validator: SchemaValidator["Service"]
-  readonly deadlineMillis: number
-  /** Instructions of the installation. */
-  readonly instructions: string | undefined
-}
-
-const tryReading = Effect.fn("ReadingTrial.read")(function* (
-  { deadlineMillis, extractor, instructions, kinds, validator }: Parts,
-  call: PricedCall,
-  request: ExtractMemories
-) {
-  const account = call.caller.account.id
-  const schemas = yield* candidateKinds(account, request, kinds)
-  const { timeZone } = request
-  const messages = keyedMessages(plainConversation(request.conversation).messages, request.schemas, timeZone)
-  const conversationDate = request.conversationDate ?? todayIn(timeZone, yield* Clock.currentTimeMillis)
-  yield* call.reserve()
-  const asked: ExtractionRequest = {
-    account,
-    kinds: [...schemas.values()],
-    messages: messages.map(turnOf),
-    context: [],
-    summary: undefined,
-    conversationDate,
-    instructions: told([instructions, call.caller.account.instructions, request.instructions])
-  }
-  const extract = extractInTime(extractor, deadlineMillis, asked, (one) => readBoth(extractor, one))
-  const { candidates, dropped } = yield* extract.pipe(
-    Effect.catchTag("ModelFailure", (failure) =>
-      failure.reason === "unpaid" ? Effect.andThen(call.topUp, extract) : Effect.fail(failure)
-    ),
-    Effect.catchTag("ModelFailure", refused)
-  )
-  const { accepted, rejected } = yield* judgeCandidates(account, candidates, messages, schemas, validator)
-  return {
-    found: accepted.map(({ candidate: { confidence, kind, mentions, sources, when }, data }) => ({
-      kind,
-      data,
-      confidence,
-      ...(when !== undefined && { when }),
-      mentions,
-      sourceMessageIds: idsOfSources(messages, sources)
-    })),
-    rejected: [...dropped.map((one) => rejection(one, messages, one.reason, one.message)), ...rejected]
-  }
+  const extractor = yield* Extractor
+  const kinds = yield* KnownKinds
+  const validator = yield* SchemaValidator
+  return Effect.fn("ReadingTrial.read")(function* (call: PricedCall, request: ExtractMemories) {
+    const account = call.caller.account.id
+    const schemas = yield* candidateKinds(account, request, kinds)
+    const { timeZone } = request
+    const messages = keyedMessages(plainConversation(request.conversation).messages, request.schemas, timeZone)
+    const conversationDate = request.conversationDate ?? todayIn(timeZone, yield* Clock.currentTimeMillis)
+    yield* call.reserve()
+    const asked: ExtractionRequest = {
+      account,
+      kinds: [...schemas.values()],
+      messages: messages.map(turnOf),
+      context: [],
+      summary: undefined,
+      conversationDate,
+      instructions: told([instructions, call.caller.account.instructions, request.instructions])
+    }
+    const extract = extractInTime(extractor, deadlineMillis, asked, (one) => readBoth(extractor, one))
+    const { candidates, dropped } = yield* extract.pipe(
+      Effect.catchTag("ModelFailure", (failure) =>
+        failure.reason === "unpaid" ? Effect.andThen(call.topUp, extract) : Effect.fail(failure)
+      ),
+      Effect.catchTag("ModelFailure", refused)
+    )
+    const { accepted, rejected } = yield* judgeCandidates(account, candidates, messages, schemas, validator)
+    return {
+      found: accepted.map(({ candidate: { confidence, kind, mentions, sources, when }, data }) => ({
+        kind,
+        data,
+        confidence,
+        ...(when !== undefined && { when }),
+        mentions,
+        sourceMessageIds: idsOfSources(messages, sources)
+      })),
+      rejected: [...dropped.map((one) => rejection(one, messages, one.reason, one.message)), ...rejected]
+    }
+  }) satisfies ReadingTrial
 })

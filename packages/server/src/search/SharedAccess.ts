@@ -70,8 +70,8 @@ export class SharedAccess extends Context.Service<
 const make = Effect.fnUntraced(function* ({ audience, grantPrefixes: prefixes }: SharedAccessOptions) {
   const verifier = yield* SignatureVerifier
   const revocations = yield* GrantRevocations
-  const parts: Parts = { directory: yield* NamespaceDirectory, wallets: yield* Wallets }
-  const { wallets } = parts
+  const directory = yield* NamespaceDirectory
+  const wallets = yield* Wallets
 
   /** Every name by which a grant may address the caller. */
   const identitiesOf = Effect.fnUntraced(function* ({ account, keyId, walletAddress }: Identity) {
@@ -97,7 +97,10 @@ const make = Effect.fnUntraced(function* ({ audience, grantPrefixes: prefixes }:
       const { reason, why } =
         grant._tag === "Unusable"
           ? grant
-          : { reason: isBound(caller) ? "bound_key" : yield* open(parts, grant, caller, namespaces), why: undefined }
+          : {
+              reason: isBound(caller) ? "bound_key" : yield* open(directory, wallets, grant, caller, namespaces),
+              why: undefined
+            }
       if (reason === undefined) continue
       const grantor = decoded.success[index]?.p.f
       const message = why ?? unusableReasons[reason]
@@ -119,14 +122,10 @@ const make = Effect.fnUntraced(function* ({ audience, grantPrefixes: prefixes }:
   return { opened, revoke }
 })
 
-interface Parts {
-  readonly directory: NamespaceDirectory["Service"]
-  readonly wallets: Wallets["Service"]
-}
-
 /** Undefined, or why the grant opens nothing. */
 const open = Effect.fnUntraced(function* (
-  { directory, wallets }: Parts,
+  directory: NamespaceDirectory["Service"],
+  wallets: Wallets["Service"],
   { grantor, payload }: Extract<CheckedGrant, { readonly _tag: "Usable" }>,
   caller: Identity,
   namespaces: Map<string, SharedNamespace>
