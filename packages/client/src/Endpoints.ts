@@ -2,10 +2,9 @@
  * Everything that the client takes from `domain`: types only, by endpoint. The published package has a written-out
  * copy of this file's types instead (`scripts/pack/ClientTypes.ts`), so that its declarations need no other package.
  */
-import type { AccountApi, KeysApi } from "@muniment/domain/api/AccountApi"
+import type { AccountApi, CreditsApi, KeysApi } from "@muniment/domain/api/AccountApi"
 import type { AttestationsApi } from "@muniment/domain/api/AttestationsApi"
 import type { ContextApi } from "@muniment/domain/api/ContextApi"
-import type { CreditsApi } from "@muniment/domain/api/CreditsApi"
 import type { EventsApi, HooksApi } from "@muniment/domain/api/HooksApi"
 import type { MemoriesApi } from "@muniment/domain/api/MemoriesApi"
 import type { SchemasApi } from "@muniment/domain/api/SchemasApi"

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path"
 import { ConfigProvider, Effect } from "effect"
 import { describe, expect } from "vitest"
-import type { BackupTarget } from "@muniment/backup/target/BackupTarget"
+import type { BackupTarget } from "@muniment/backup/BackupStore"
 import { openTarget } from "@muniment/backup/target/openTarget"
 import { BaseStore, type BaseStoreShape, packedBases } from "@muniment/cluster/bases/BaseStore"
 import { s3Environment, startS3Server } from "../../support/S3Server.ts"

@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto"
 import { AwsClient } from "aws4fetch"
 import { Effect, Schedule } from "effect"
-import { type BackupTarget, TargetFailed } from "./BackupTarget.ts"
+import { type BackupTarget, TargetFailed } from "../BackupStore.ts"
 
 interface S3Settings {
   readonly bucket: string

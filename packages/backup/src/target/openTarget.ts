@@ -3,7 +3,7 @@ import { Config, Data, Effect, Option, Redacted } from "effect"
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join, relative, resolve, sep } from "node:path"
 import { makePrivateDirectory, replacePrivateFile } from "@muniment/trust/PrivateFile"
-import { type BackupTarget, TargetFailed } from "./BackupTarget.ts"
+import { type BackupTarget, TargetFailed } from "../BackupStore.ts"
 
 /** A target that cannot be used as it is named. */
 class BadTarget extends Data.TaggedError("BadTarget")<{ readonly message: string }> {}

@@ -8,7 +8,7 @@ import { type FileHandle, open, rename, rm } from "node:fs/promises"
 import { promisify } from "node:util"
 import { zstdCompress, zstdDecompress } from "node:zlib"
 import { openWorkerThread, type WorkerThread } from "@muniment/worker/WorkerThread"
-import type { BackupTarget } from "@muniment/backup/target/BackupTarget"
+import type { BackupTarget } from "@muniment/backup/BackupStore"
 
 /** The file before it was packed. */
 interface BaseContent {

@@ -13,8 +13,7 @@ import { join } from "node:path"
 import { Context, Deferred, Effect, Layer, Queue, Schedule, type Scope } from "effect"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import type { LogFault } from "@muniment/engine/log/LogError"
-import { CopyLine, logged } from "@muniment/engine/store/logged/CopyLine"
-import { followLog } from "@muniment/engine/store/logged/followLog"
+import { CopyLine, followLog, logged } from "@muniment/engine/store/logged/CopyLine"
 import { LoggedNamespace } from "@muniment/engine/store/logged/LoggedNamespace"
 import {
   NamespaceStore,

@@ -1,16 +1,22 @@
-/** The account behind the credentials, and its keys (contract: Identity). */
+/**
+ * The account behind the credentials, and its keys (contract: Identity); its credits: balance, movements, deposits and
+ * their receipts (contract: Credits).
+ */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Plan } from "../Account.ts"
 import { keyScopeFields } from "../Identity.ts"
 import { Conflict, Forbidden, InsufficientStorage, InvalidRequest, NotFound, Unavailable } from "../Errors.ts"
-import { WriteHeaders, operation, readingGroup, writingGroup } from "./Middleware.ts"
+import { chargeErrors, operation, readingGroup, WriteHeaders, writingGroup } from "./Middleware.ts"
 import { RequestQuery, RequestRecord } from "../Operations.ts"
 import { QuotaUse } from "../Plans.ts"
 import { AgentCostQuery, AgentCosts, Statement, StatementQuery } from "../Statement.ts"
 import { DurationText } from "../GivenTimes.ts"
 import { Limits } from "../Limits.ts"
 import { KeyRecord, RevocationQuery, RevokedKey } from "./AdminApi.ts"
+import { CreditAccount, CreditTransaction, DepositAmount, Deposited } from "../Credits.ts"
+import { PageCursor } from "../Ids.ts"
+import { PaymentName, PaymentReceipt } from "../Payment.ts"
 
 export class AccountApi extends readingGroup(
   HttpApiGroup.make("account")
@@ -118,6 +124,75 @@ export class KeysApi extends writingGroup(
       operation("Revoke a key", {
         description:
           "At once and for good, with the keys that it made and those that they made, unless `keepMade`. A restricted key revokes those that it sees."
+      })
+    )
+  )
+) {}
+
+/**
+ * Endpoints of credits (contract: Credits, Payments). A deposit without payment answers 402 with the ways to pay; the
+ * retry carries the signed payment.
+ */
+
+/** A signed payment; bounded and checked by the payment code, which refuses it with a 402. */
+const PaymentHeaders = {
+  "x-payment": Schema.optionalKey(
+    Schema.String.annotate({ description: "Signed payment, protocol version 1: Base64 JSON." })
+  ),
+  "payment-signature": Schema.optionalKey(
+    Schema.String.annotate({ description: "Signed payment, protocol version 2: Base64 JSON." })
+  )
+}
+
+export class CreditsApi extends writingGroup(
+  HttpApiGroup.make("credits").add(
+    HttpApiEndpoint.post("deposit", "/credits/deposit", {
+      query: { amount_usd: Schema.optionalKey(DepositAmount) },
+      headers: { ...WriteHeaders, ...PaymentHeaders },
+      success: Deposited,
+      error: [InvalidRequest, ...chargeErrors]
+    }).annotateMerge(
+      operation("Deposit credits", {
+        description:
+          "Without payment: 402 with the ways to pay in USDC. With one: credited once, whoever paid. 202 while the outcome is unknown: repeat with the same payment. 1 US dollar is 1,000 credits."
+      })
+    ),
+    HttpApiEndpoint.get("credits", "/credits", {
+      success: CreditAccount,
+      error: Unavailable
+    }).annotateMerge(
+      operation("Balance, allowance and plan", {
+        description: "The allowance pays operations first; the balance also keeps free-plan memories alive."
+      })
+    ),
+    HttpApiEndpoint.get("receipt", "/credits/payments/:id/receipt", {
+      params: { id: PaymentName.annotate({ description: "Id of the payment, or its transaction." }) },
+      success: Schema.Struct({ success, ...PaymentReceipt.fields }),
+      error: [Forbidden, NotFound]
+    }).annotateMerge(
+      operation("Receipt of a payment", {
+        description:
+          "Signed; the same as at the time of the payment. Only for the account that was credited, and not for keys that are bound to agents or subjects."
+      })
+    ),
+    HttpApiEndpoint.get("transactions", "/credits/transactions", {
+      query: {
+        limit: Schema.optionalKey(
+          Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Limits.transactionsPageMax })).annotate({
+            description: `Page size, 1 to ${Limits.transactionsPageMax}; default ${Limits.transactionsPageDefault}.`
+          })
+        ),
+        cursor: Schema.optionalKey(PageCursor)
+      },
+      success: Schema.Struct({
+        success,
+        transactions: Schema.Array(CreditTransaction),
+        nextCursor: Schema.optionalKey(Schema.String)
+      }),
+      error: [InvalidRequest, Forbidden]
+    }).annotateMerge(
+      operation("Movements of the account's credits", {
+        description: "Newest first, in pages. Not for keys that are bound to agents or subjects."
       })
     )
   )

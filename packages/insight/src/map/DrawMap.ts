@@ -3,7 +3,7 @@
  * so the service runs it in a worker (`MapWorker`).
  */
 import { type Clustering, clusterRows, numbered, similaritiesToOwn, centroidsOf } from "./Clusters.ts"
-import { type Features, featuresOf } from "./Features.ts"
+import { type Features, featuresOf, plane } from "./Features.ts"
 import {
   compare,
   type DrawnMap,
@@ -19,7 +19,6 @@ import {
 import { otherTopic, topicsOf } from "./Topics.ts"
 import { visibleLine } from "@muniment/language/text/VisibleText"
 import { makeMatrix, type Matrix, rowOf } from "./RowProducts.ts"
-import { plane } from "./Projection.ts"
 
 /** A memory with less than this share of its cluster's median closeness is an outlier. */
 const closenessShareMin = 0.4

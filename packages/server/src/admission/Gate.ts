@@ -16,9 +16,9 @@ import { Limits } from "@muniment/domain/Limits"
 import { pathOf } from "../paths.ts"
 import { type Asker, Askers, type ByteBound, Bytes } from "./Bytes.ts"
 import { Lane, type LaneState, type Visit } from "./Lane.ts"
-import type { PlainRequest } from "./PlainRequest.ts"
 import { ProcessorWait } from "./ProcessorWait.ts"
 import {
+  type PlainRequest,
   type Refusal,
   Refusals,
   type RefusedCount,

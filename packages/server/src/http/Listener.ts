@@ -18,14 +18,13 @@ import { Limits } from "@muniment/domain/Limits"
 import { RoundBook } from "@muniment/worker/RoundBook"
 import { Admission } from "../admission/Admission.ts"
 import type { Gate } from "../admission/Gate.ts"
-import { PlainRequests } from "../admission/PlainRequest.ts"
 import { clientOf, trustedProxies } from "../identity/ClientAddress.ts"
 import { PollClock } from "../admission/Turnstile.ts"
 import { type AcceptOptions, acceptMore, reusePort, afterArrivals, afterQuiet } from "./Acceptors.ts"
 import { requestContext } from "../apiGroup.ts"
 import { answerUnread, refuseHosts } from "./UnreadRequests.ts"
 import type { Address } from "./ListenAddress.ts"
-import { refusalText } from "../admission/Refusals.ts"
+import { PlainRequests, refusalText } from "../admission/Refusals.ts"
 import { releaseBytes } from "../admission/RequestBody.ts"
 
 /** How often Node looks for connections that are too slow. */
@@ -311,7 +310,7 @@ interface EarlyRefusalOptions {
  * Invariants:
  * - What is not refused reaches the parser unchanged, and in order.
  * - Nothing is refused here while an answer is due or unsent on the connection: answers keep the order of requests.
- * - Once something arrives that is not understood (`PlainRequest.ts`), the connection is Node's until its end.
+ * - Once something arrives that is not understood (`Refusals.ts`), the connection is Node's until its end.
  * - The first request of a connection is Node's: until it has read one, it takes the connection for a silent one.
  *
  * Of a connection that Node's server has taken over.

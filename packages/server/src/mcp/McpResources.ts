@@ -19,10 +19,9 @@ import { MemoryService } from "../memories/MemoryService.ts"
 import { historyView, memoryView } from "../memories/MemoryViews.ts"
 import { rpcCodes, RpcFailure } from "./JsonRpc.ts"
 import { pricedRead, shortHit } from "./ToolResult.ts"
-import { scopeDefaults, withDefaults } from "./InputSchemas.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
 import { searchQuery } from "../search/SearchQuery.ts"
-import { decodeArguments } from "./MemoryTool.ts"
+import { decodeArguments, scopeDefaults, withDefaults } from "./MemoryTool.ts"
 
 type RequestHeaders = Readonly<Record<string, string | undefined>>
 type Answer = Effect.Effect<JsonObject, RpcFailure, HttpServerRequest.HttpServerRequest>

@@ -27,9 +27,8 @@ import { hasTool } from "../memories/KnownKinds.ts"
 import { MemoryService } from "../memories/MemoryService.ts"
 import { CallerSearch } from "../search/CallerSearch.ts"
 import { rpcCodes, RpcFailure } from "./JsonRpc.ts"
-import { type MemoryTool, type ToolInput, toolListing, writeTool } from "./MemoryTool.ts"
+import { type MemoryTool, scopeDefaults, type ToolInput, toolListing, withDefaults, writeTool } from "./MemoryTool.ts"
 import { memoryTools } from "./MemoryTools.ts"
-import { scopeDefaults, withDefaults } from "./InputSchemas.ts"
 import {
   creditsMeta,
   failureResult,

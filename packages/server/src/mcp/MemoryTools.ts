@@ -18,8 +18,18 @@ import type { MemoryService } from "../memories/MemoryService.ts"
 import { memoryView } from "../memories/MemoryViews.ts"
 import type { CallerSearch } from "../search/CallerSearch.ts"
 import { searchQuery } from "../search/SearchQuery.ts"
-import { conversation, inputSchemaOf, scopeNames, toldOfScopes, toldOfWhere } from "./InputSchemas.ts"
-import { type MemoryTool, decodeArguments, demandAgent, invalidArgument, unknownArgument } from "./MemoryTool.ts"
+import {
+  conversation,
+  decodeArguments,
+  demandAgent,
+  inputSchemaOf,
+  invalidArgument,
+  type MemoryTool,
+  scopeNames,
+  toldOfScopes,
+  toldOfWhere,
+  unknownArgument
+} from "./MemoryTool.ts"
 import { shortMemory, shortResult, wholeMemory, shortCreated } from "./ToolResult.ts"
 
 const memory = inputSchemaOf(DirectMemory, {

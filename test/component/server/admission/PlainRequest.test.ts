@@ -8,7 +8,7 @@ import { type AddressInfo, connect } from "node:net"
 import { buffer } from "node:stream/consumers"
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { type PlainRequest, PlainRequests } from "@muniment/server/admission/PlainRequest"
+import { type PlainRequest, PlainRequests } from "@muniment/server/admission/Refusals"
 import { repetitions } from "../../../support/Repetitions.ts"
 
 type Seen = Omit<PlainRequest, "body" | "missing"> & { readonly body: string }

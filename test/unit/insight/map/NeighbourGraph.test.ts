@@ -1,7 +1,7 @@
 /** Neighbours against the plainest search, and components against data whose plane is known. */
 import { makeMatrix, type Matrix, rowOf } from "@muniment/insight/map/RowProducts"
 import { nearestNeighbours, neighbourGraph } from "@muniment/insight/map/Clusters"
-import { plane, project } from "@muniment/insight/map/Projection"
+import { plane, project } from "@muniment/insight/map/Features"
 import { describe, expect, it } from "vitest"
 import { randomMatrix } from "./mapFixtures.ts"
 

@@ -1,6 +1,6 @@
 /** Which bytes are a request that may be read before Node reads it. */
 import { expect, it } from "vitest"
-import { PlainRequests } from "@muniment/server/admission/PlainRequest"
+import { PlainRequests } from "@muniment/server/admission/Refusals"
 
 const read = (text: string) => new PlainRequests().read(Buffer.from(text, "latin1"))
 

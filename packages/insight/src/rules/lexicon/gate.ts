@@ -1,4 +1,4 @@
-/** Words by which the output gate decides (OutputGate.ts). */
+/** Words by which the output gate decides (Candidates.ts). */
 import { wordSet } from "@muniment/language/text/OneOf"
 
 /** Point at something outside of the memory. */

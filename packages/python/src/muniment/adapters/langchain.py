@@ -19,8 +19,7 @@ from .. import Muniment
 from ..answers import FoundMemory
 from ..inputs import Scope
 from ..limits import query_of
-from ._items import ITEM_FIELDS, KIND, words_of
-from ._thread import Thread
+from ._items import ITEM_FIELDS, KIND, Thread, words_of
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system"}
 

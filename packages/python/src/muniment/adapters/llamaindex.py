@@ -14,7 +14,7 @@ from llama_index.core.memory import BaseMemory, BaseMemoryBlock
 from pydantic import ConfigDict, Field
 
 from .. import Muniment
-from ._thread import Thread
+from ._items import Thread
 
 ROLES = {
     MessageRole.USER: "user",
