@@ -19,7 +19,6 @@ const opened: Readonly<Record<string, string>> = {
   "packages/engine/src/store/sqlite/CommitThread.ts": "limits of the process",
   "packages/engine/src/store/sqlite/namespaceFiles.ts":
     "the folder of namespaces, and a file that is made, before it gets its name",
-  "packages/engine/src/store/sqlite/syncCopy.ts": "folders",
   "packages/engine/src/vectors/": "graphs of vectors, and the kernels",
   "packages/models/src/": "files of models",
   "packages/server/src/DataDirectory.ts": "the lock note, the note of a move and the operator's token",

@@ -11,9 +11,10 @@ import { Clock, Context, Effect, Layer, Redacted, Schema, Semaphore } from "effe
 import { SecureRandom } from "effect/crypto"
 import { chmodSync, existsSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
+import { createCipheriv, createDecipheriv, createHash } from "node:crypto"
 import type { Attestation } from "@muniment/domain/Attestation"
-import { attestationAlgorithm, bytesOf, hexOf, type SignedAttestation, signAttestation } from "./Attestation.ts"
-import { type JwsKey, didKeyOf, ed25519KeyBytes, ed25519PublicKey, signJws } from "./Ed25519.ts"
+import { attestationAlgorithm, bytesOf, hexOf, signAttestation, type SignedAttestation } from "./Attestation.ts"
+import { didKeyOf, ed25519KeyBytes, ed25519PublicKey, type JwsKey, signJws } from "./Ed25519.ts"
 import { createPrivateFile, replacePrivateFile } from "./PrivateFile.ts"
 
 export const keyFileName = "attestation-keys.json"
@@ -57,7 +58,7 @@ export class KeyRing extends Context.Service<
     /** JSON Web Signature of a payload by the current key. */
     readonly signJws: (payload: Readonly<Record<string, string | number>>) => string
     readonly publicKeys: () => PublishedKeys
-    /** Key that seals secrets in `control.db` (`SealedText.ts`); made at its first use, and never changed. */
+    /** Key that seals secrets in `control.db` (`KeyRing.ts`); made at its first use, and never changed. */
     readonly sealing: Effect.Effect<Redacted.Redacted, KeyFileFault>
     /** Replaces the signing key. */
     readonly rotate: Effect.Effect<PublishedKeys, KeyFileFault>
@@ -206,3 +207,38 @@ const textOf = (keys: KeyFile): string => `${JSON.stringify(keys, undefined, 2)}
 
 const attempt = <A>(path: string, step: () => A): Effect.Effect<A, KeyFileFault> =>
   Effect.try({ try: step, catch: (cause) => new KeyFileFault({ reason: "io", path, cause }) })
+
+/**
+ * Text encrypted with a secret that is not stored: AES-256-GCM under the SHA-256 of the secret, a new nonce each time. The
+ * secret needs enough entropy, because nothing slows down guessing.
+ */
+const algorithm = "aes-256-gcm"
+/** Random bytes needed for sealing. */
+export const nonceBytes = 12
+const tagBytes = 16
+
+/** Base64url of nonce, authentication tag and ciphertext; `nonce` is `nonceBytes` bytes of a secure source. */
+export const seal = (text: string, secret: string, nonce: Uint8Array): string => {
+  const cipher = createCipheriv(algorithm, keyOf(secret), nonce)
+  const ciphertext = Buffer.concat([cipher.update(text, "utf8"), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]).toString("base64url")
+}
+
+/** The text, or undefined if the secret is wrong or the sealed text was changed. */
+export const unseal = (sealed: string, secret: string): string | undefined => {
+  const bytes = Buffer.from(sealed, "base64url")
+  if (bytes.length < nonceBytes + tagBytes) return undefined
+  const decipher = createDecipheriv(algorithm, keyOf(secret), bytes.subarray(0, nonceBytes), {
+    authTagLength: tagBytes
+  })
+  decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes))
+  const text = decipher.update(bytes.subarray(nonceBytes + tagBytes))
+  try {
+    return Buffer.concat([text, decipher.final()]).toString("utf8")
+  } catch {
+    // `final` throws only for a wrong tag.
+    return undefined
+  }
+}
+
+const keyOf = (secret: string): Uint8Array => createHash("sha256").update(`muniment sealed text\0${secret}`).digest()

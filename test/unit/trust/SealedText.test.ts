@@ -1,7 +1,7 @@
 /** Text that only its secret opens. */
 import { describe, expect, it } from "vitest"
 import { randomBytes } from "node:crypto"
-import { nonceBytes, seal, unseal } from "@muniment/trust/SealedText"
+import { nonceBytes, seal, unseal } from "@muniment/trust/KeyRing"
 
 const sealed = (text: string) => seal(text, "secret", randomBytes(nonceBytes))
 

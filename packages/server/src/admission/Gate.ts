@@ -29,10 +29,9 @@ import {
   wireRefusal
 } from "./Refusals.ts"
 import { announcedBytes, discardBody, receiveBody } from "./RequestBody.ts"
-import { Turnstile } from "./Turnstile.ts"
+import { CalmAccounts, Turnstile } from "./Turnstile.ts"
 import { UnsentAnswers } from "./UnsentAnswers.ts"
 import { WorkLimit } from "./WorkLimit.ts"
-import { CalmAccounts } from "./CalmAccounts.ts"
 import { unitsIn, type WorkKind, workKindOf, workKinds } from "./WorkKind.ts"
 
 /** Sender of a request, by its socket and its headers. */

@@ -3,9 +3,8 @@
  * the engine: from the URL of GET /memories/search, from a body, from the arguments of a tool.
  */
 import { Effect } from "effect"
-import { dayMillis } from "@muniment/domain/CalendarDay"
 import { InvalidRequest } from "@muniment/domain/Errors"
-import { instantIn, momentText } from "@muniment/domain/GivenTimes"
+import { dayMillis, instantIn, momentText } from "@muniment/domain/GivenTimes"
 import { Limits } from "@muniment/domain/Limits"
 import {
   type BatchSearch,

@@ -1,6 +1,6 @@
 /** Which accounts ask only now and then. Time is an argument. */
 import { expect, it } from "vitest"
-import { CalmAccounts } from "@muniment/server/admission/CalmAccounts"
+import { CalmAccounts } from "@muniment/server/admission/Turnstile"
 
 /** The answers to requests of `account`, one every so many milliseconds. */
 const asking = (calm: CalmAccounts, account: string, count: number, everyMillis: number, fromMillis = 0, served = 0) =>

@@ -32,12 +32,13 @@ import {
   namespaceFolder,
   openMigrated,
   removeDatabase,
-  removeFiles
+  removeFiles,
+  syncClosedCopy,
+  syncName
 } from "../sqlite/namespaceFiles.ts"
 import { type CopyContent, copyContent, writeMeta } from "../sqlite/namespaceMeta.ts"
 import { storedBytes, takeCensus } from "../sqlite/SqliteCensus.ts"
 import { guarded, storedEvents } from "../sqlite/storeErrorOf.ts"
-import { syncClosedCopy, syncName } from "../sqlite/syncCopy.ts"
 import { StoreDamaged, type StoreError } from "../StoreError.ts"
 import { CopyLine, followLog, logged } from "./CopyLine.ts"
 import { compareWithLog, removeComparisons } from "./LogComparison.ts"

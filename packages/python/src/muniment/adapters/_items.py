@@ -67,8 +67,8 @@ def words_of(data: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Thread:
-    """Holds the items of one conversation of an agent and subject, for adapters whose framework waits for each call; owns
-    all memories in it.
+    """Holds the items of one conversation of an agent and subject, for adapters whose framework waits for each call.
+    It owns all memories in it.
     """
 
     client: Muniment
