@@ -18,12 +18,12 @@ import {
   type ChangeLog,
   type ChangeLogUnusable,
   changeNumberOf,
-  ControlChanges,
   ControlDatabaseBehind,
   emptyNumber,
   followIn,
   noteNumber
 } from "./ChangeLog.ts"
+import { ControlChanges } from "./ControlChanges.ts"
 import { type ControlUnchecked, type ControlVerdict, openControlCheck } from "./check/ControlCheck.ts"
 import { controlCopies, type ControlDatabaseDamaged, damageOf, isAbsent, mendControl } from "./check/ControlCopies.ts"
 import { type ControlFailure, controlFailureOf, controlUnavailable } from "./ControlFailure.ts"

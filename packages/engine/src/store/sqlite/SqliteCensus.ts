@@ -8,7 +8,8 @@ import { conversationMessageKind } from "@muniment/domain/Memory"
 import type { Database } from "@muniment/sqlite/Database"
 import { metaOf, requireOwner } from "./namespaceMeta.ts"
 import type { CensusOptions, NamespaceCensus, NamespaceKey } from "../NamespaceStore.ts"
-import { guarded, readStored } from "./storeErrorOf.ts"
+import { readStored } from "./readStored.ts"
+import { guarded } from "./storeErrorOf.ts"
 
 /** Rows counted in one turn: about 3 ms if they have half a kilobyte each. */
 const countedPerTurn = 10_000

@@ -1,16 +1,10 @@
 /** Maps exceptions of SQLite, of the file system and of damaged columns to the errors of the port. */
 import { Effect } from "effect"
-import { existsSync } from "node:fs"
-import { join } from "node:path"
 import { NewerDatabase } from "@muniment/sqlite/Migrate"
 import { classifySqlite } from "@muniment/sqlite/SqliteError"
-import { Database } from "@muniment/sqlite/Database"
 import { LogDamaged } from "../../log/LogError.ts"
 import { DamagedColumn } from "./memoryColumns.ts"
-import { isStoreError, StoreDamaged, type StoreError, StoreFault, StoreFull } from "../StoreError.ts"
-import { eventNumbers, type EventPage, type NamespaceKey } from "../NamespaceStore.ts"
-import { requireOwner } from "./namespaceMeta.ts"
-import { SqliteEvents } from "./SqliteEvents.ts"
+import { isStoreError, StoreDamaged, StoreFault, StoreFull, type StoreError } from "../StoreError.ts"
 
 /** Runs a synchronous step; what it throws becomes a `StoreError`. */
 export const guarded = <A>(step: () => A): Effect.Effect<A, StoreError> =>
@@ -47,40 +41,4 @@ export const storeErrorOf = (cause: unknown): StoreError => {
     })
   }
   return new StoreFault({ cause: classified ?? cause })
-}
-
-/**
- * Reads a namespace file that has followed the log, open or closed, through a second connection. In WAL mode it and the
- * owner do not wait for each other. Not opened read-only, because SQLite would then leave its log files behind.
- */
-
-/** A page of the namespace's events. */
-export const storedEvents = (
-  directory: string,
-  key: NamespaceKey,
-  after: number,
-  limit: number
-): Effect.Effect<EventPage, StoreError> =>
-  readStored(directory, key, nothingCommitted, (database) =>
-    guarded(() => {
-      requireOwner(database, key)
-      return new SqliteEvents(database).page(after, limit)
-    })
-  )
-
-const nothingCommitted: EventPage = { events: [], through: eventNumbers(0).other, floor: 0, born: 0 }
-
-/** `absent`: the answer where there is no file. */
-export const readStored = <A>(
-  directory: string,
-  { tag }: NamespaceKey,
-  absent: A,
-  read: (database: Database) => Effect.Effect<A, StoreError>
-): Effect.Effect<A, StoreError> => {
-  const filename = join(directory, `${tag}.db`)
-  return Effect.acquireUseRelease(
-    guarded(() => (existsSync(filename) ? new Database({ filename }) : undefined)),
-    (database) => (database === undefined ? Effect.succeed(absent) : read(database)),
-    (database) => Effect.sync(() => database?.close())
-  )
 }
