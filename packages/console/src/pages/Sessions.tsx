@@ -1,5 +1,5 @@
 /** Browsers that are signed in, which the operator may end, and what the webhook was told. */
-import type { SessionRecord } from "@muniment/domain/api/AccountAdminApi"
+import type { SessionRecord } from "@muniment/domain/Console"
 import type { WebhookRecord } from "@muniment/domain/Events"
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"

@@ -3,7 +3,7 @@
  * account that it acts for; a change carries the session's token.
  */
 import type { MunimentApi } from "@muniment/domain/api/MunimentApi"
-import type { OwnSession } from "@muniment/domain/api/AccountAdminApi"
+import type { OwnSession } from "@muniment/domain/Console"
 import { newKey } from "./browser.ts"
 import { parsed } from "./json.ts"
 import { account } from "./route.ts"
