@@ -24,7 +24,7 @@ const places: ReadonlyArray<readonly [file: string, specifier: string, stand: st
   ["packages/server/src/App.ts", "./http/Listener.ts", here("./whole/ListenerStand.ts")],
   ["packages/server/src/ServerLayer.ts", "./http/ListenAddress.ts", here("./whole/ListenerStand.ts")],
   ["packages/payments/src/Payments.ts", "./PaymentNetworks.ts", here("./whole/SimulatedChain.ts")],
-  ["packages/server/src/http/once.ts", "node:crypto", here("./whole/SeededCrypto.ts")],
+  ["packages/server/src/http/Middleware.ts", "node:crypto", here("./whole/SeededCrypto.ts")],
   ["packages/server/src/DataDirectory.ts", "node:crypto", here("./whole/SeededCrypto.ts")]
 ]
 for (const [file, specifier] of places) {
