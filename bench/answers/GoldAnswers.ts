@@ -6,7 +6,7 @@
 import { tokenize } from "@muniment/language/text/Tokenizer"
 import { stopWords } from "@muniment/language/text/Language"
 import { datesInText } from "@muniment/language/calendar/CalendarWords"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { ChatQuestion } from "./ChatSet.ts"
 
 const HELD_SHARE_MIN = 0.5

@@ -7,7 +7,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
-import { dayOf } from "@muniment/domain/GivenTimes"
+import { dayOf } from "@muniment/domain/CalendarDay"
 import {
   type BudgetBounds,
   type BudgetHold,

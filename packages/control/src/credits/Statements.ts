@@ -5,7 +5,7 @@
 import { Context, Effect, Layer } from "effect"
 import { type MicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
 import type { AgentCost, RevenuePeriod, RevenueRow } from "@muniment/domain/Statement"
-import { dayMillis, dayOf } from "@muniment/domain/GivenTimes"
+import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
 import { PaymentNetwork } from "@muniment/domain/Payment"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { Ledger, makeTransferPages, type TransferPage } from "./Ledger.ts"

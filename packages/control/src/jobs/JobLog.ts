@@ -6,7 +6,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { MicroCredits } from "@muniment/domain/Money"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"

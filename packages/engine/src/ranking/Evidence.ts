@@ -2,7 +2,7 @@
  * Evidence for one candidate, term by term, and the relevance that its sum amounts to. Depends on the candidate, the
  * query and the statistics of the visible memories alone, so scores are comparable between queries and namespaces.
  */
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import {
   calibrationOf,
   cosineScaleOf,

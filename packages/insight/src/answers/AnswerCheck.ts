@@ -13,7 +13,7 @@ import { clausesIn, inventedWord, isDenied, makeShownText } from "../prompts/Sup
 import { derivedNumbers } from "../prompts/DerivedNumbers.ts"
 import { datesInText, numberWords } from "@muniment/language/calendar/CalendarWords"
 import type { WireAnswer } from "./AnswerPrompt.ts"
-import { type Identities, readIdentities } from "@muniment/language/people/Relations"
+import { type Identities, readIdentities } from "@muniment/language/people/Identities"
 import type { Question } from "@muniment/language/question/Question"
 import { asksOnly, type Quote } from "./Quote.ts"
 import type { Evidence } from "./WrittenAnswer.ts"

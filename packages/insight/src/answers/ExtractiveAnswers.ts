@@ -18,7 +18,7 @@ import {
 } from "@muniment/language/question/ChangeSigns"
 import { stopWords } from "@muniment/language/text/Language"
 import { tokenize } from "@muniment/language/text/Tokenizer"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import {
   dateText,
   daysWritten,

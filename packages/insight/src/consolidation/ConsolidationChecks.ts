@@ -6,7 +6,7 @@
  * A new text has every name, number and day of the memories and no other one, most of each one's words and none of its own
  * but a few that join, and denies where they deny. What is in doubt stays.
  */
-import { dayOf } from "@muniment/domain/GivenTimes"
+import { dayOf } from "@muniment/domain/CalendarDay"
 import { isForeign } from "@muniment/language/text/Language"
 import { queryTerms, tokenize } from "@muniment/language/text/Tokenizer"
 import type { Consolidated, ConsolidatedText, NearMemory } from "./Consolidator.ts"

@@ -7,7 +7,7 @@
  * check, for weak models, takes only what a quoted sentence of the writer's own states, mostly in its words.
  */
 import type { Schema } from "effect"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import { Limits } from "@muniment/domain/Limits"
 import type { JsonObject } from "@muniment/domain/Memory"
 import { isForeign } from "@muniment/language/text/Language"

@@ -1,5 +1,5 @@
 /** Numbers that follow from those of a few texts: sums, differences, counts, and the time between days. */
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import { datesInText, numberWords } from "@muniment/language/calendar/CalendarWords"
 
 export interface DerivedFrom {

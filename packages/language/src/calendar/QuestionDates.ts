@@ -10,7 +10,7 @@
 import { DateTime } from "effect"
 import { Chrono, type ParsedComponents, type ParsedResult } from "chrono-node"
 import { casual } from "chrono-node/en"
-import { dayMillis, dayOf } from "@muniment/domain/GivenTimes"
+import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
 import { monthForms, monthIndex, monthNames, WEEKDAY } from "./CalendarWords.ts"
 import { counted, numberOf, seasonStarts, type SpokenDate, spokenDates } from "./SpokenDates.ts"
 

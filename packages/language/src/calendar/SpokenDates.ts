@@ -7,7 +7,7 @@
  * the words leave open ("a few weeks ago", "the Friday after next" said on a Monday) is no date.
  */
 import { DateTime } from "effect"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import { MONTH, monthIndex, monthNames, numberWords, WEEKDAY as anyWeekday, weekdayIndex } from "./CalendarWords.ts"
 
 export type Precision = "day" | "weekend" | "week" | "month" | "season" | "year"

@@ -7,7 +7,7 @@ import { tokenize } from "../text/Tokenizer.ts"
 import { negatorsIn } from "../speech/Mood.ts"
 import { writtenOut } from "../speech/WrittenOut.ts"
 import type { Clause } from "../speech/Clause.ts"
-import type { Identities } from "../people/Relations.ts"
+import type { Identities } from "../people/Identities.ts"
 import type { AskedSubject, Question } from "./Question.ts"
 
 export interface ToldBy {

@@ -6,7 +6,7 @@
  */
 import { Clock, Data, Duration, Effect, Metric, type Schema } from "effect"
 import type { AiError, LanguageModel, Prompt } from "effect/ai"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import { type BudgetHold, type ModelSpend, noSpend } from "@muniment/domain/ModelSpend"
 import {
   type LanguageModelConfig,

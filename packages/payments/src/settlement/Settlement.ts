@@ -6,7 +6,7 @@
  * claimed, the answer is Settled, a final failure, or Pending, and never an error that would make the caller pay twice.
  */
 import { Clock, Context, Deferred, Effect, Exit, Layer, Option } from "effect"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import { Limits } from "@muniment/domain/Limits"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import { type JournalledPayment, type NewPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"

@@ -8,7 +8,7 @@
  */
 import { Context, Clock, Effect, Layer, Schedule, Semaphore } from "effect"
 import type { ConsolidationRun, ProposedConsolidation } from "@muniment/domain/api/UpkeepAdminApi"
-import { dayOf } from "@muniment/domain/GivenTimes"
+import { dayOf } from "@muniment/domain/CalendarDay"
 import {
   Conflict,
   type InsufficientStorage,

@@ -6,7 +6,7 @@
  * Invariant: only latest extracted memories of built-in kinds, never what a caller stored or changed, nor a message.
  */
 import { Effect } from "effect"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import { backingSources, type MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"

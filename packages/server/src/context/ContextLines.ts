@@ -6,7 +6,7 @@
  * of o200k_base goes on with behind a line end: the tokens of a text are those of its lines, each counted once. What a memory says stays on one line, or is indented: it cannot look like a heading.
  */
 import { Effect } from "effect"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import { type ContextItem, contextSections, type ContextSectionName } from "@muniment/domain/Context"
 import { speakersDay, todayIn } from "@muniment/language/calendar/SpokenDates"
 import { dateText } from "@muniment/language/calendar/ResolvedDates"

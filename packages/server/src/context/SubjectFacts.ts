@@ -6,7 +6,7 @@
  * sees; nothing that a grant opens.
  */
 import { Effect } from "effect"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { Identity } from "@muniment/domain/Identity"
 import { conversationMessageKind, type MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"

@@ -8,7 +8,7 @@
 import { Effect, Option } from "effect"
 import type { Account } from "@muniment/domain/Account"
 import type { RereadAccount } from "@muniment/domain/api/AdminApi"
-import { dayOf } from "@muniment/domain/GivenTimes"
+import { dayOf } from "@muniment/domain/CalendarDay"
 import { Conflict } from "@muniment/domain/Errors"
 import type { MemorySchema } from "@muniment/domain/MemorySchema"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { Caller } from "@muniment/domain/api/Middleware"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import { QuotaName, QuotaTier } from "@muniment/domain/Plans"
 import type { RequestRecord } from "@muniment/domain/Operations"
 import { firstOperator } from "@muniment/domain/Operator"

@@ -3,7 +3,7 @@
  * daily job, model use.
  */
 import { Clock, Effect } from "effect"
-import { dayMillis, dayOf } from "@muniment/domain/GivenTimes"
+import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
 import { nearestMicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
 import type { JobRun, PaymentRecord, RefundRecord } from "@muniment/domain/Operations"
 import { creditsOfUnits } from "@muniment/domain/Payment"

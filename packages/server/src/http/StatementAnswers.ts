@@ -5,7 +5,7 @@
 import { Clock, Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { Account } from "@muniment/domain/Account"
-import { dayMillis, dayOf } from "@muniment/domain/GivenTimes"
+import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
 import { InvalidRequest } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { toCredits } from "@muniment/domain/Money"

@@ -9,7 +9,7 @@
  * namespace that cannot be read is reported, and stops neither the others nor the charge for them.
  */
 import { Clock, Effect } from "effect"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { Account, Plan } from "@muniment/domain/Account"
 import { type MicroCredits, storageMicroCreditsPerMemoryDay } from "@muniment/domain/Money"
 import type { ControlFailure } from "@muniment/control/database/ControlFailure"

@@ -6,7 +6,7 @@
  * Invariant: while the step stands, the time seen stays as it was, so that a clock which comes back is right again.
  */
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
-import { dayMillis, dayOf } from "@muniment/domain/GivenTimes"
+import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
 import type { ClockStep } from "@muniment/domain/Operations"
 import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 import { Limits } from "@muniment/domain/Limits"

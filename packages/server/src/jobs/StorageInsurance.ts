@@ -8,7 +8,7 @@
  * (`JobClock`).
  */
 import { Cause, Clock, Context, Effect, Layer, Schedule, Semaphore, Metric } from "effect"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import type { Account } from "@muniment/domain/Account"
 import { Conflict, Unavailable } from "@muniment/domain/Errors"
 import type { ControlFailure } from "@muniment/control/database/ControlFailure"

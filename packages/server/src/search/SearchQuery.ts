@@ -4,7 +4,8 @@
  */
 import { Effect } from "effect"
 import { InvalidRequest } from "@muniment/domain/Errors"
-import { dayMillis, instantIn, momentText } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
+import { instantIn, momentText } from "@muniment/domain/GivenTimes"
 import { Limits } from "@muniment/domain/Limits"
 import {
   type BatchSearch,

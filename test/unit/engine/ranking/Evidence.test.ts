@@ -1,6 +1,6 @@
 /** Terms of the ranking score and of relevance, for messages and for other memories. */
 import { describe, expect, it } from "vitest"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import {
   answerableOf,
   evidenceOf,

@@ -1,7 +1,7 @@
 /** Days and moments of the daily job (contract: Plans and the daily job). */
 import { describe, expect, it } from "vitest"
 import { Limits } from "@muniment/domain/Limits"
-import { dayOf } from "@muniment/domain/GivenTimes"
+import { dayOf } from "@muniment/domain/CalendarDay"
 import { dayAfter, dueDays, lastDueDay, momentOf, nextRunMillis } from "@muniment/server/jobs/JobClock"
 
 const at = (text: string) => Date.parse(`${text}Z`)

@@ -8,7 +8,7 @@
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { join } from "node:path"
 import { chmodSync, existsSync, rmSync } from "node:fs"
-import { dayMillis } from "@muniment/domain/GivenTimes"
+import { dayMillis } from "@muniment/domain/CalendarDay"
 import { Limits } from "@muniment/domain/Limits"
 import { type DeletionRecord, clientLeft } from "@muniment/domain/Operations"
 import { firstOperator } from "@muniment/domain/Operator"
