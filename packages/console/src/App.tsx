@@ -5,7 +5,7 @@ import { useEffect, useMemo, useState } from "preact/hooks"
 import { type ApiError, call } from "./service/api.ts"
 import { asApiError, useLoad } from "./service/load.ts"
 import { account, chooseAccount, linkTo, nameAccount, page, parameters } from "./service/route.ts"
-import { accountChanges, accountCount, endedBecause, session } from "./service/session.ts"
+import { accountChanges, accountCount, endedBecause, hasOpenId, session } from "./service/session.ts"
 import { switchTheme, theme } from "./service/browser.ts"
 import { useDraft } from "./ui/Field.tsx"
 import { Icon, type IconName } from "./ui/Icon.tsx"
@@ -298,6 +298,11 @@ const SignInPage = ({ reason }: { readonly reason: string | undefined }) => {
         <button type="submit" class="primary">
           Sign in
         </button>
+        {hasOpenId.value && (
+          <a class="button" href="/console/openid">
+            Sign in with OpenID Connect
+          </a>
+        )}
         <p class="small muted">
           The first operator: run <code>npm run muniment -- console</code> on the machine of the service and open the
           link that it prints. It works once, for ten minutes.

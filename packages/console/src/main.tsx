@@ -4,8 +4,15 @@ import { App } from "./App.tsx"
 import { call } from "./service/api.ts"
 import { asApiError } from "./service/load.ts"
 import { clearAddress } from "./service/route.ts"
-import { endedBecause, session } from "./service/session.ts"
+import { endedBecause, hasOpenId, session } from "./service/session.ts"
 import { applyTheme } from "./service/browser.ts"
+
+/** What a sign-in at a provider that was refused leads back with. */
+const refusalPattern = /^#refused=(\w+)$/
+const refusals: Readonly<Record<string, string>> = {
+  operator_only: "Operators sign in on the machine of the service only, unless the console is remote.",
+  operator_role: "You have no role here: MUNIMENT_OPENID_ROLES of the service gives them."
+}
 
 const linkPattern = /^#link=([\w-]+)$/
 
@@ -21,8 +28,15 @@ const signIn = async (): Promise<void> => {
       endedBecause.value = asApiError(cause).message
     }
   }
+  const refusal = refusalPattern.exec(location.hash)?.[1]
+  if (refusal !== undefined) {
+    clearAddress()
+    endedBecause.value = refusals[refusal] ?? "The sign-in failed: begin it again. The log of the service says why."
+  }
   try {
-    session.value = (await call("GET", "/console/session")).session
+    const answer = await call("GET", "/console/session")
+    hasOpenId.value = answer.openId
+    session.value = answer.session
   } catch (cause) {
     endedBecause.value = asApiError(cause).message
     session.value = null

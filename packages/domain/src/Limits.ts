@@ -187,6 +187,9 @@ export const Limits = {
   operatorNameLengthMax: 64,
   consoleLinkMillis: 600_000,
   consoleLinksMax: 16,
+  /** Sign-ins by OpenID Connect that were begun, and the wait for the provider. */
+  openIdSignInsMax: 256,
+  openIdTimeoutMillis: 10_000,
   consoleSessionMillis: 43_200_000,
   consoleSessionsPerHolderMax: 16,
   consoleSessionsMax: 1_024,

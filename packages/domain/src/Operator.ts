@@ -21,6 +21,12 @@ export interface Operator {
 /** The holder of the data directory's token. */
 export const firstOperator = { name: "operator", role: "admin" } as const satisfies Operator
 
+/** Begins the names of those whom an OpenID Connect provider vouches for; no added one has a colon. */
+export const openIdPrefix = "oidc:"
+
+/** Whether an operator of this name is a row of `control.db`: added, and revocable. */
+export const isAdded = (name: string): boolean => name !== firstOperator.name && !name.startsWith(openIdPrefix)
+
 /** Name that nobody takes for another's: no spaces, no letters that look alike. */
 export const OperatorName = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._@+-]*$/u, {

@@ -7,7 +7,7 @@ import { SecureRandom } from "effect/crypto"
 import { HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { MunimentApi } from "@muniment/domain/api/MunimentApi"
-import { booksOptionsOf, type ServerConfig, signUpOf } from "./Config.ts"
+import { booksOptionsOf, openIdOf, type ServerConfig, signUpOf } from "./Config.ts"
 import { consoleRoutes } from "./console/ConsoleRoutes.ts"
 import { ConsoleLinks, ConsoleSessions } from "./console/ConsoleSessions.ts"
 import { consoleAdminHandlers, signInRoutes } from "./console/SignInRoutes.ts"
@@ -99,7 +99,7 @@ export const routesOf = (config: ServerConfig, front: string | undefined) => {
       keyFileRoutes([serviceName, ...keyFileAliases]),
       originRoutes({ publicUrl, host: config.host, hasConsole }),
       consoleRoutes({ isOn: hasConsole }),
-      signInRoutes({ isOn: hasConsole, proxies, isSecure: hasTls(config), publicUrl })
+      signInOf(config)
     ).pipe(Layer.provide(withServices.layer)),
     crossOrigin(config.corsOrigins),
     envelope({ logsRequests: config.requestLog === "on", isTraced: Option.isSome(config.otlpUrl), records, tally })
@@ -120,6 +120,21 @@ export const routesOf = (config: ServerConfig, front: string | undefined) => {
       Layer.effectDiscard(config.console === "remote" && !hasTls(config) ? new ConsoleExposed() : Effect.void)
     )
   )
+}
+
+const signInOf = (config: ServerConfig) => {
+  const publicUrl = Option.getOrUndefined(config.publicUrl)
+  return Layer.unwrap(
+    Effect.map(openIdOf(config), (settings) =>
+      signInRoutes({
+        isOn: config.console !== "off",
+        proxies: trustedProxies(config.trustedProxies),
+        isSecure: hasTls(config),
+        publicUrl,
+        openId: settings && { settings, publicUrl: config.console === "remote" ? publicUrl : undefined }
+      })
+    )
+  ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }
 
 /** Whether callers reach the service by TLS, as its public URL says. */

@@ -3,7 +3,7 @@
  * `docs/configuration.md` lists every name with its default. Secrets are redacted.
  */
 import { resolve } from "node:path"
-import { Config, Logger, Option, Redacted, Schema } from "effect"
+import { Config, Data, Effect, Logger, Option, Redacted, Schema } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { Instructions, Remember } from "@muniment/domain/Memory"
 import type { BooksOptions } from "@muniment/control/credits/Books"
@@ -11,6 +11,7 @@ import { credits, type MicroCredits } from "@muniment/domain/Money"
 import { indexPins } from "@muniment/engine/vectors/planner/Planner"
 import { modelIds } from "@muniment/models/ModelCatalog"
 import { isUsableSecret, usableSecret } from "@muniment/trust/ApiKeys"
+import { openIdRule, type OpenIdSettings } from "./console/OpenIdSettings.ts"
 import { audienceRules, isAddressRange } from "./identity/ClientAddress.ts"
 import { type SignUpMode, signUpModes } from "./identity/WalletSignUp.ts"
 import { hookReaches, isWebhookUrl, webhookSecret, webhookSecrets, webhookUrl } from "./webhooks/WebhookSettings.ts"
@@ -21,6 +22,8 @@ const monthlyAllowanceDefault = 1_000
 /** `expected` completes the sentence "expected ...". */
 const textOf = (name: string, pattern: RegExp, expected: string) =>
   Config.schema(Schema.String.check(Schema.makeFilter((text: string) => pattern.test(text), { expected })), name)
+
+const openIdIssuer = /^(?:https:\/\/[^\s/?#]+|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?)(?:\/[^\s?#]*)?$/
 
 /** A bearer token that cannot be guessed. */
 const secretOf = (name: string) =>
@@ -181,6 +184,23 @@ export const signUpOf = (
   }
 }
 
+/** Undefined: operators sign in without a provider. */
+export const openIdOf = ({ openId }: ServerConfig): Effect.Effect<OpenIdSettings | undefined, OpenIdMisconfigured> => {
+  const { clientId, clientSecret, issuer, rules, scope } = openId
+  if (Option.isNone(issuer)) return Effect.undefined
+  if (Option.isNone(clientId)) return Effect.fail(new OpenIdMisconfigured({ missing: "MUNIMENT_OPENID_CLIENT_ID" }))
+  if (rules.length === 0) return Effect.fail(new OpenIdMisconfigured({ missing: "MUNIMENT_OPENID_ROLES" }))
+  const secret = Option.getOrUndefined(clientSecret)
+  return Effect.succeed({ issuer: issuer.value, clientId: clientId.value, clientSecret: secret, scope, rules })
+}
+
+/** Nobody could sign in. */
+export class OpenIdMisconfigured extends Data.TaggedError("OpenIdMisconfigured")<{ readonly missing: string }> {
+  override get message(): string {
+    return `MUNIMENT_OPENID_ISSUER needs ${this.missing} too`
+  }
+}
+
 export const booksOptionsOf = (config: ServerConfig): BooksOptions => ({
   monthlyAllowance: monthlyAllowanceOf(config),
   walletAllowance: { monthly: signUpOf(config).allowance }
@@ -245,6 +265,20 @@ export const ServerConfig = Config.all({
   publicUrl: httpUrl("MUNIMENT_PUBLIC_URL").pipe(Config.map(Option.map((url) => url.replace(/\/+$/, "")))),
   /** The console for browsers; `remote`: operators sign in from other machines too, by an https public URL. */
   console: Config.Literals(["on", "off", "remote"], "MUNIMENT_CONSOLE").pipe(Config.withDefault("on")),
+  /** OpenID Connect provider by which operators sign in to the console. */
+  openId: Config.all({
+    issuer: textOf("MUNIMENT_OPENID_ISSUER", openIdIssuer, "an https URL, or http on this machine").pipe(Config.option),
+    clientId: Config.NonEmptyString("MUNIMENT_OPENID_CLIENT_ID").pipe(Config.option),
+    clientSecret: Config.Redacted("MUNIMENT_OPENID_CLIENT_SECRET").pipe(Config.option),
+    scope: textOf("MUNIMENT_OPENID_SCOPE", /(?:^|\s)openid(?:\s|$)/, "scopes with openid among them").pipe(
+      Config.withDefault("openid email")
+    ),
+    rules: nameList(
+      "MUNIMENT_OPENID_ROLES",
+      { test: (text) => openIdRule(text) !== undefined },
+      "claim=value:role, separated by commas, with the role viewer, maintainer or admin"
+    ).pipe(Config.map((texts) => texts.flatMap((text) => openIdRule(text) ?? [])))
+  }),
   /** Origins of web pages that may call `/v1`; `*` for all; comma-separated. */
   corsOrigins: nameList(
     "MUNIMENT_CORS_ORIGINS",

@@ -1,8 +1,8 @@
 /** The cookie of a console's session: its name by the port that the browser came by, and which values are taken. */
 import { expect, it } from "vitest"
-import { sessionCookieText, sessionSecretOf } from "@muniment/server/console/ConsoleSessions"
+import { cookieText, sessionSecretOf } from "@muniment/server/console/ConsoleSessions"
 
-const kept = (host: string, secret: string) => sessionCookieText({ host }, secret, 60, false).split(";")[0]!
+const kept = (host: string, secret: string) => cookieText("session", { host }, secret, 60, false).split(";")[0]!
 
 it("is of one service alone where several share a host, whose cookies a browser sends to all of them", () => {
   const cookie = [kept("localhost:8787", "one"), kept("localhost:9000", "two"), kept("localhost", "three")].join("; ")
@@ -32,5 +32,7 @@ it.each([
 
 it("is sent by TLS alone where the service is reached so", () => {
   const attributes = "Path=/; HttpOnly; SameSite=Strict; Max-Age=60"
-  expect(sessionCookieText({ host: "memory.example" }, "a", 60, true)).toBe(`muniment_session=a; ${attributes}; Secure`)
+  expect(cookieText("session", { host: "memory.example" }, "a", 60, true)).toBe(
+    `muniment_session=a; ${attributes}; Secure`
+  )
 })

@@ -25,6 +25,9 @@ export const accountCount = signal<number | undefined>(undefined)
 /** Counts changes of the list of accounts that were made here. */
 export const accountChanges = signal(0)
 
+/** Whether an OpenID Connect provider signs operators in. */
+export const hasOpenId = signal(false)
+
 /** Said at the sign-in page. */
 export const endedBecause = signal<string | undefined>(undefined)
 

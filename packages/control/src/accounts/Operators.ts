@@ -10,7 +10,7 @@ import { SecureRandom } from "effect/crypto"
 import type { SqlClient } from "effect/sql"
 import { Conflict, Forbidden, InvalidRequest, NotFound } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
-import { firstOperator, type Operator, type OperatorRecord, type OperatorRole } from "@muniment/domain/Operator"
+import { isAdded, type Operator, type OperatorRecord, type OperatorRole } from "@muniment/domain/Operator"
 import { apiKeyBytes, displayPrefix, hashApiKey, makeApiKey } from "@muniment/trust/ApiKeys"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
@@ -118,10 +118,10 @@ interface OperatorRow {
 const requireRoom = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name: string, madeBy: string) {
   const rows = yield* sql<Pick<OperatorRow, "name" | "revoked_at">>`SELECT name, revoked_at FROM operator`
   const working = rows.filter(({ revoked_at }) => revoked_at === null)
-  if (madeBy !== firstOperator.name && !working.some((row) => row.name === madeBy)) {
+  if (isAdded(madeBy) && !working.some((row) => row.name === madeBy)) {
     return yield* new Forbidden({ code: "operator_only", error: "the operator who asks was revoked meanwhile" })
   }
-  if (name === firstOperator.name || rows.some((row) => row.name === name)) {
+  if (!isAdded(name) || rows.some((row) => row.name === name)) {
     return yield* new Conflict({
       code: "operator_exists",
       error: `there is or was an operator "${name}"; a name is used once: choose another`

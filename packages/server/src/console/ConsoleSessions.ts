@@ -246,9 +246,12 @@ export class ConsoleLinks extends Context.Service<
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-const cookieName = ({ host = "" }: Headers): string => {
+/** Of a session, or of a sign-in at an OpenID Connect provider, which leads a browser back from another site. */
+type CookieKind = "session" | "sign_in"
+
+const cookieName = (kind: CookieKind, { host = "" }: Headers): string => {
   const port = /:(\d{1,5})$/.exec(host)?.[1]
-  return port === undefined ? "muniment_session" : `muniment_session_${port}`
+  return port === undefined ? `muniment_${kind}` : `muniment_${kind}_${port}`
 }
 
 /**
@@ -261,20 +264,28 @@ const cookieName = ({ host = "" }: Headers): string => {
  *
  * Secret of the session that the browser sends; undefined: none.
  */
-export const sessionSecretOf = (headers: Headers): string | undefined => {
-  const start = `${cookieName(headers)}=`
+export const sessionSecretOf = (headers: Headers): string | undefined => cookieSecretOf("session", headers)
+
+export const cookieSecretOf = (kind: CookieKind, headers: Headers): string | undefined => {
+  const start = `${cookieName(kind, headers)}=`
   const held = headers["cookie"]?.split(";").find((one) => one.trimStart().startsWith(start))
   const secret = held?.trim().slice(start.length)
   return secret !== undefined && /^[\w-]{1,128}$/.test(secret) ? secret : undefined
 }
 
 /** `secondsMax` 0 removes it. A cookie for TLS only where the service is reached so. */
-export const sessionCookieText = (headers: Headers, secret: string, secondsMax: number, isSecure: boolean): string =>
+export const cookieText = (
+  kind: CookieKind,
+  headers: Headers,
+  secret: string,
+  secondsMax: number,
+  isSecure: boolean
+): string =>
   [
-    `${cookieName(headers)}=${secret}`,
+    `${cookieName(kind, headers)}=${secret}`,
     "Path=/",
     "HttpOnly",
-    "SameSite=Strict",
+    `SameSite=${kind === "session" ? "Strict" : "Lax"}`,
     `Max-Age=${secondsMax}`,
     ...(isSecure ? ["Secure"] : [])
   ].join("; ")

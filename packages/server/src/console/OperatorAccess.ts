@@ -3,14 +3,15 @@
  * secret of their own, on this machine; or with a browser that signed in, on this machine or, where `MUNIMENT_CONSOLE` is
  * `remote`, by the public URL, which has to be https.
  *
- * Invariant: an operator and their role are looked up with each request, so that a revocation ends what was begun.
+ * Invariant: an operator who was added, and their role, are looked up with each request, so that a revocation ends what was
+ * begun.
  */
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { CurrentOperator } from "@muniment/domain/api/Middleware"
 import { mayDo } from "@muniment/domain/api/OperatorRoles"
 import { Forbidden, Unauthenticated } from "@muniment/domain/Errors"
-import { firstOperator, type Operator, type OperatorRole } from "@muniment/domain/Operator"
+import { firstOperator, isAdded, type Operator, type OperatorRole } from "@muniment/domain/Operator"
 import { Operators } from "@muniment/control/accounts/Operators"
 import { isSameSecret } from "@muniment/trust/ApiKeys"
 import { apiGroup } from "../apiGroup.ts"
@@ -51,9 +52,10 @@ export class OperatorAccess extends Context.Service<
         const sessions = yield* ConsoleSessions
         const isInReach = (request: HttpServerRequest.HttpServerRequest) =>
           options.isRemote || isLocalCaller(request, options.host)
-        const working = (name: string) =>
-          name === firstOperator.name ? Effect.succeed(firstOperator) : operators.working(name)
-        const isWorking = ({ name }: Operator) => Effect.map(working(name), (found) => found !== undefined)
+        /** Others than added ones are what they were when they signed in. */
+        const working = (held: Operator): Effect.Effect<Operator | undefined> =>
+          isAdded(held.name) ? operators.working(held.name) : Effect.succeed(held)
+        const isWorking = (held: Operator) => Effect.map(working(held), (found) => found !== undefined)
 
         const bySession = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
           const secret = sessionSecretOf(request.headers)
@@ -65,7 +67,7 @@ export class OperatorAccess extends Context.Service<
           if (session === undefined) return yield* sessionEnded()
           if (session.holder.role !== "operator") return yield* operatorOnly("this is the session of an account")
           yield* requireOwnPage(session)
-          const operator = yield* working(session.holder.operator.name)
+          const operator = yield* working(session.holder.operator)
           if (operator === undefined) return yield* sessionEnded()
           const isOpen = sessions.isOpen(session.record.id)
           const isIn = Effect.flatMap(isOpen, (open) => (open ? isWorking(operator) : Effect.succeed(false)))

@@ -13,13 +13,8 @@ import { apiGroup } from "../apiGroup.ts"
 import { isJson } from "../headers.ts"
 import { clientAddress, type TrustedProxies } from "../identity/ClientAddress.ts"
 import { consolePath } from "../paths.ts"
-import {
-  ConsoleLinks,
-  ConsoleSessions,
-  type SessionHolder,
-  sessionCookieText,
-  sessionSecretOf
-} from "./ConsoleSessions.ts"
+import { ConsoleLinks, ConsoleSessions, type SessionHolder, cookieText, sessionSecretOf } from "./ConsoleSessions.ts"
+import { openIdRoutes } from "./OpenIdSignIn.ts"
 import { accountSuspended, OperatorAccess } from "./OperatorAccess.ts"
 
 interface SignInOptions {
@@ -28,6 +23,7 @@ interface SignInOptions {
   /** The service is reached by TLS alone. */
   readonly isSecure: boolean
   readonly publicUrl: string | undefined
+  readonly openId: Omit<Parameters<typeof openIdRoutes>[0], "isSecure" | "open"> | undefined
 }
 
 const path = `${consolePath}/session` as const
@@ -39,24 +35,27 @@ export const signInRoutes = (options: SignInOptions) =>
       const sessions = yield* ConsoleSessions
       const holderOf = yield* makeHolderOf
       const current = currentSession(sessions)
+      const openId = options.openId !== undefined && options.isOn
       const cookie = (headers: Headers.Headers, secret: string, seconds: number) => ({
-        "set-cookie": sessionCookieText(headers, secret, seconds, options.isSecure)
+        "set-cookie": cookieText("session", headers, secret, seconds, options.isSecure)
+      })
+
+      const open = Effect.fnUntraced(function* (holder: SessionHolder) {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const { secret, session } = yield* sessions.open(holder, {
+          address: clientAddress(request, options.proxies),
+          browser: request.headers["user-agent"] ?? ""
+        })
+        const seconds = Math.floor((session.own.expiresAt - (yield* Clock.currentTimeMillis)) / 1_000)
+        return { own: session.own, headers: { ...cookie(request.headers, secret, seconds), ...neverKept } }
       })
 
       const signIn = Effect.gen(function* () {
         if (!options.isOn) return yield* new Forbidden({ code: "console_off", error: consoleOff })
         const request = yield* HttpServerRequest.HttpServerRequest
         yield* requireOwnOrigin(request.headers, options.publicUrl)
-        const holder = yield* holderOf(request)
-        const { secret, session } = yield* sessions.open(holder, {
-          address: clientAddress(request, options.proxies),
-          browser: request.headers["user-agent"] ?? ""
-        })
-        const seconds = Math.floor((session.own.expiresAt - (yield* Clock.currentTimeMillis)) / 1_000)
-        return HttpServerResponse.jsonUnsafe(
-          { success: true, session: session.own },
-          { headers: { ...cookie(request.headers, secret, seconds), ...neverKept } }
-        )
+        const { headers, own } = yield* open(yield* holderOf(request))
+        return HttpServerResponse.jsonUnsafe({ success: true, session: own }, { headers })
       })
 
       const signOut = Effect.gen(function* () {
@@ -72,10 +71,20 @@ export const signInRoutes = (options: SignInOptions) =>
           "GET",
           path,
           Effect.map(current, (found) =>
-            HttpServerResponse.jsonUnsafe({ success: true, session: found?.own ?? null }, { headers: neverKept })
+            HttpServerResponse.jsonUnsafe(
+              { success: true, session: found?.own ?? null, openId },
+              { headers: neverKept }
+            )
           )
         ),
-        HttpRouter.add("DELETE", path, signOut)
+        HttpRouter.add("DELETE", path, signOut),
+        openId && options.openId !== undefined
+          ? openIdRoutes({
+              ...options.openId,
+              isSecure: options.isSecure,
+              open: (operator) => Effect.map(open({ role: "operator", operator }), ({ headers }) => headers)
+            })
+          : Layer.empty
       )
     })
   )

@@ -42,6 +42,8 @@ const routes: ReadonlyArray<KnownRoute> = [
   routeOf("POST", mcpPath),
   routeOf("GET", `${consolePath}/assets/:file`),
   ...["GET", "POST", "DELETE"].map((method) => routeOf(method, `${consolePath}/session`)),
+  // Where a provider is configured (`OpenIdSignIn.ts`).
+  ...["openid", "openid/callback"].map((name) => routeOf("GET", `${consolePath}/${name}`)),
   ...Object.values(MunimentApi.groups).flatMap((group) =>
     Object.values(group.endpoints).map((endpoint) => routeOf(endpoint.method, endpoint.path))
   )
