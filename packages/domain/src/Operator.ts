@@ -27,7 +27,7 @@ export const openIdPrefix = "oidc:"
 /** Whether an operator of this name is a row of `control.db`: added, and revocable. */
 export const isAdded = (name: string): boolean => name !== firstOperator.name && !name.startsWith(openIdPrefix)
 
-/** Name that nobody takes for another's: no spaces, no letters that look alike. */
+/** ASCII without spaces: two different names look different. */
 export const OperatorName = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._@+-]*$/u, {
     expected: "letters, digits and . _ @ + -, a letter or digit first"

@@ -71,7 +71,7 @@ export const operatorRoles: Readonly<Record<OperatorOperation, OperatorRole>> = 
   "webhooks.listWebhooks": "viewer",
   "webhooks.resendWebhooks": "maintainer",
   "webhooks.testWebhook": "maintainer",
-  // Signs in whoever asks for it, with the role that they have.
+  // The link signs in the operator who asked for it, with their own role.
   "sessions.createConsoleLink": "viewer",
   "sessions.listSessions": "viewer",
   "sessions.endSession": "maintainer",

@@ -322,7 +322,7 @@ const askLibrary = Effect.fnUntraced(function* (
   const never = () => Promise.reject(new Error("verification sends nothing"))
   const scheme = new ExactEvmScheme({
     getAddresses: () => [],
-    // Never rejects: the library asks for the token's code beside other calls, and nobody handles its failure then.
+    // A failure becomes undefined: the library asks this beside other calls and handles no rejection of it.
     getCode: ({ address }) => ask(rpc.ask("eth_getCode", (node) => node.getCode({ address }))).catch(() => undefined),
     readContract: ({ abi, address, args, functionName }) => {
       const call = { abi, functionName, args: args ?? [] }

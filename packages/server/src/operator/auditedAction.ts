@@ -94,7 +94,7 @@ const madeKey = (response: HttpServerResponse.HttpServerResponse): AuditDetail =
   return typeof key === "object" && key !== null && "id" in key && typeof key.id === "string" ? { keyId: key.id } : {}
 }
 
-/** A revocation names its operator in the path, and whoever reads the log wants the role too. */
+/** Name and role of an operator who was added or revoked: a request to revoke has the name in its path alone. */
 const changedOperator = (response: HttpServerResponse.HttpServerResponse): AuditDetail => {
   const { operator } = answerOf(response)
   return typeof operator === "object" && operator !== null ? detailOf({ ...operator }, ["name", "role"]) : {}

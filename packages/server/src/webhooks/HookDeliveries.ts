@@ -36,7 +36,7 @@ import { KeyRing, unseal } from "@muniment/trust/KeyRing"
 import { Rounds } from "@muniment/worker/Rounds"
 import { AccountEvents, type EventReader } from "../events/AccountEvents.ts"
 import { AccountSignals, decodePositions } from "../events/AccountSignals.ts"
-import { sendInLanes, sendTest } from "./WebhookSender.ts"
+import { secondsSince, sendInLanes, sendTest } from "./WebhookSender.ts"
 import { type HookReach, webhookSecrets } from "./WebhookSettings.ts"
 
 type HookHealth = ServiceStatus["hooks"]
@@ -85,7 +85,7 @@ const make = Effect.fnUntraced(function* (reach: HookReach) {
   const health = Effect.gen(function* () {
     const { oldestAt, ...counted } = yield* hooks.counts
     const now = yield* Clock.currentTimeMillis
-    return { ...counted, oldestSeconds: oldestAt === null ? 0 : Math.max(0, Math.round((now - oldestAt) / 1_000)) }
+    return { ...counted, oldestSeconds: secondsSince(oldestAt, now) }
   })
   return HookDeliveries.of({
     health,

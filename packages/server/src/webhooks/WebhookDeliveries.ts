@@ -13,7 +13,7 @@ import type { WebhookTrial } from "@muniment/domain/Events"
 import type { DueMessage } from "@muniment/control/webhooks/WebhookMessages"
 import { WebhookOutbox } from "@muniment/control/webhooks/WebhookOutbox"
 import { Rounds } from "@muniment/worker/Rounds"
-import { sendInLanes, sendTest } from "./WebhookSender.ts"
+import { secondsSince, sendInLanes, sendTest } from "./WebhookSender.ts"
 import type { WebhookEndpoint } from "./WebhookSettings.ts"
 
 type WebhookHealth = ServiceStatus["webhooks"]
@@ -54,7 +54,7 @@ const make = Effect.fnUntraced(function* (endpoint: WebhookEndpoint | undefined)
   const health = Effect.gen(function* () {
     const { failed, oldestAt, pending } = yield* outbox.counts
     const now = yield* Clock.currentTimeMillis
-    const oldestSeconds = oldestAt === null ? 0 : Math.max(0, Math.round((now - oldestAt) / 1_000))
+    const oldestSeconds = secondsSince(oldestAt, now)
     return { isConfigured: endpoint !== undefined, pending, oldestSeconds, failed }
   })
 

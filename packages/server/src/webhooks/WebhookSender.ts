@@ -70,6 +70,10 @@ export const sendInLanes = (
   return Effect.map(Effect.forEach(lanes.values(), inOrder, { concurrency: atOnce }), (done) => done.flat())
 }
 
+/** Age of the oldest message; `at` null: there is none. */
+export const secondsSince = (at: number | null, now: number): number =>
+  at === null ? 0 : Math.max(0, Math.round((now - at) / 1_000))
+
 /** Doubles with each attempt; `random`, 0 to 1, takes away up to a half, so that many do not come back at once. */
 export const retryDelayMillis = (
   attempts: number,
