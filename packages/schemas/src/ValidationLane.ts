@@ -27,7 +27,7 @@ const waitingRequestsMax = 256
 export const waitingRequestsOfTenantMax = 64
 
 /** Turns of one request. Its time is then used up for certain. */
-const roundsMax = 8
+const roundsMax = 32
 
 const open = Metric.gauge("validations_open", {
   description: "Requests that the schema validator works on, or that wait for it, by lane."
