@@ -5,7 +5,7 @@ import { useEffect, useMemo, useState } from "preact/hooks"
 import { type ApiError, call } from "./service/api.ts"
 import { asApiError, useLoad } from "./service/load.ts"
 import { account, chooseAccount, linkTo, nameAccount, page, parameters } from "./service/route.ts"
-import { accountChanges, accountCount, endedBecause, hasOpenId, session } from "./service/session.ts"
+import { accountChanges, accountCount, endedBecause, hasOpenId, session, mayChange } from "./service/session.ts"
 import { switchTheme, theme } from "./service/browser.ts"
 import { useDraft } from "./ui/Field.tsx"
 import { Icon, type IconName } from "./ui/Icon.tsx"
@@ -38,6 +38,8 @@ interface PageEntry {
   /** Shows one account's things: an operator has to choose one. */
   readonly isOfAccount: boolean
   readonly isForOperators: boolean
+  /** Changes what an account holds, and is nothing for who may only look. */
+  readonly isChange?: boolean
 }
 
 const memory = { group: "Memory", isOfAccount: true, isForOperators: false } as const
@@ -53,8 +55,8 @@ const pages: ReadonlyArray<PageEntry> = [
   { name: "conversations", title: "Conversations", icon: "conversations", show: Conversations, ...memory },
   { name: "people", title: "People", icon: "people", show: People, ...memory },
   { name: "subjects", title: "Subjects", icon: "subjects", show: Subjects, ...memory },
-  { name: "add", title: "Add", icon: "add", show: Add, ...memory },
-  { name: "bin", title: "Bin", icon: "bin", show: Bin, ...memory },
+  { name: "add", title: "Add", icon: "add", show: Add, ...memory, isChange: true },
+  { name: "bin", title: "Bin", icon: "bin", show: Bin, ...memory, isChange: true },
   { name: "schemas", title: "Schemas", icon: "schemas", show: Schemas, ...memory },
   { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service },
   { name: "money", title: "Money", icon: "money", show: Money, ...service, isForOperators: false },
@@ -70,7 +72,9 @@ export const App = () => {
 
 const Shell = () => {
   const isOperator = session.value?.role === "operator"
-  const shown = pages.filter(({ isForOperators }) => isOperator || !isForOperators)
+  const shown = pages.filter(
+    ({ isChange, isForOperators }) => (isOperator || !isForOperators) && (isChange !== true || mayChange())
+  )
   // Behind the address without a page is the first that the caller may see.
   const current = shown.find(({ name }) => name === page.value) ?? (isStart() ? shown[0] : undefined)
   const title = current?.title ?? "No such page"
@@ -81,7 +85,7 @@ const Shell = () => {
     document.title = `${title} · Muniment`
   }, [title])
   return (
-    <div class="shell">
+    <div class={`shell ${mayChange() ? "" : "looks"}`}>
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
         Skip to the page
       </button>
@@ -129,13 +133,15 @@ const Shell = () => {
   )
 }
 
+const isKnown = (): boolean => pages.some(({ name }) => name === page.value)
+
 const isStart = (): boolean => page.value === "overview"
 
 const NoSuchPage = ({ first }: { readonly first: PageEntry | undefined }) => (
   <section class="card">
-    <Empty title="There is no such page">
+    <Empty title={isKnown() ? "This page is not for your role" : "There is no such page"}>
       <p>
-        The address names the page “{page.value}”, which is none of this console.
+        The address names the page “{page.value}”, which {isKnown() ? "needs more rights" : "is none of this console"}.
         {first !== undefined && (
           <>
             {" "}

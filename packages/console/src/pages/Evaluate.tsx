@@ -30,6 +30,7 @@ import {
 } from "../service/runs.ts"
 import { decimal } from "../service/text.ts"
 import { count } from "../service/words.ts"
+import { mayChange } from "../service/session.ts"
 import { Check, FormDialog, Input } from "../ui/Dialog.tsx"
 import { Choice, FacetField, Field, Filters } from "../ui/Field.tsx"
 import { Empty, Notice, Refused, Show, Waiting } from "../ui/Notice.tsx"
@@ -64,11 +65,13 @@ export const Evaluate = () => {
     <>
       <div class="head">
         <h2>Evaluate</h2>
-        <div class="actions">
-          <button type="button" onClick={() => setAdding(true)}>
-            Add a question …
-          </button>
-        </div>
+        {mayChange() && (
+          <div class="actions">
+            <button type="button" onClick={() => setAdding(true)}>
+              Add a question …
+            </button>
+          </div>
+        )}
       </div>
       <SetFields set={set} />
       <section class="card stack" aria-label="Configurations">
@@ -366,14 +369,18 @@ const questionColumns = (run: Run | undefined, drop: (one: Case) => void): Reado
         }
       ]),
   ...(run === undefined ? [{ title: "Expected", cell: (one: Case) => <WhyLink of={one} /> }] : []),
-  {
-    title: "Question set",
-    cell: (one) => (
-      <button type="button" class="plain" aria-label={`Drop ${one.query}`} onClick={() => drop(one)}>
-        Drop
-      </button>
-    )
-  }
+  ...(mayChange()
+    ? [
+        {
+          title: "Question set",
+          cell: (one: Case) => (
+            <button type="button" class="plain" aria-label={`Drop ${one.query}`} onClick={() => drop(one)}>
+              Drop
+            </button>
+          )
+        }
+      ]
+    : [])
 ]
 
 const WhyLink = ({ of: { agentId, expected, query, subjectId } }: { readonly of: Case }) => (

@@ -8,6 +8,7 @@ import { Empty, Notice, Refused, Show } from "../ui/Notice.tsx"
 import { useState } from "preact/hooks"
 import { searched } from "../service/knowledge.ts"
 import { asApiError, useLoad } from "../service/load.ts"
+import { mayChange } from "../service/session.ts"
 import { Field } from "../ui/Field.tsx"
 import { UserText } from "../ui/UserText.tsx"
 
@@ -88,7 +89,7 @@ const HitRow = ({ hit, query }: { readonly hit: Hit; readonly query: string }) =
         ))}
       </div>
       <Scores hit={hit} />
-      {hit.source === "own" && <UseOf id={hit.id} query={query} />}
+      {hit.source === "own" && mayChange() && <UseOf id={hit.id} query={query} />}
     </li>
   )
 }

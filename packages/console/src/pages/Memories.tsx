@@ -22,6 +22,7 @@ import { BulkActions } from "./BulkActions.tsx"
 import { MemoryPanel } from "./MemoryPanel.tsx"
 import { UserText } from "../ui/UserText.tsx"
 import { asApiError } from "../service/load.ts"
+import { mayChange } from "../service/session.ts"
 
 const filtersOf = (given: URLSearchParams): MemoryFilters => {
   const text = (name: string) => given.get(name) ?? undefined
@@ -51,20 +52,22 @@ export const Memories = () => {
     <>
       <div class="head">
         <h2>{pages.total === undefined ? "Memories" : countOfMemories(pages.total)}</h2>
-        <div class="actions">
-          <a class="button" href={linkTo("add", { agentId: filters.agentId, subjectId: filters.subjectId })}>
-            Add …
-          </a>
-          <button
-            type="button"
-            class="danger"
-            disabled={!isRestricted(filters) || filters.data !== undefined || (pages.total ?? 0) === 0}
-            title="By agent, subject, thread, kind or tags: set one of them first"
-            onClick={() => setDeleting(true)}
-          >
-            Delete all of these …
-          </button>
-        </div>
+        {mayChange() && (
+          <div class="actions">
+            <a class="button" href={linkTo("add", { agentId: filters.agentId, subjectId: filters.subjectId })}>
+              Add …
+            </a>
+            <button
+              type="button"
+              class="danger"
+              disabled={!isRestricted(filters) || filters.data !== undefined || (pages.total ?? 0) === 0}
+              title="By agent, subject, thread, kind or tags: set one of them first"
+              onClick={() => setDeleting(true)}
+            >
+              Delete all of these …
+            </button>
+          </div>
+        )}
       </div>
       <FilterFields filters={filters} />
       {pages.error !== undefined && <Refused error={pages.error} />}
@@ -81,7 +84,7 @@ export const Memories = () => {
           </section>
         ) : (
           <div class="list">
-            {(selection.chosen.size > 0 || selection.isReading) && (
+            {mayChange() && (selection.chosen.size > 0 || selection.isReading) && (
               <BulkActions
                 chosen={[...selection.chosen.values()]}
                 note={selection.note}

@@ -23,6 +23,7 @@ import { Refused, Show, Notice } from "../ui/Notice.tsx"
 import { useDraft } from "../ui/Field.tsx"
 import { UserText } from "../ui/UserText.tsx"
 import { allOf } from "../service/knowledge.ts"
+import { mayChange } from "../service/session.ts"
 import { Fact } from "../ui/Table.tsx"
 
 export const MemoryPanel = (given: {
@@ -89,12 +90,22 @@ const Details = (given: {
           ))}
         </dl>
       )}
-      <Tags memory={memory} onChanged={given.onChanged} />
+      {mayChange() ? (
+        <Tags memory={memory} onChanged={given.onChanged} />
+      ) : (
+        memory.context.tags.length > 0 && (
+          <dl class="facts">
+            <Fact name="Tags">
+              <UserText of={memory.context.tags.join(", ")} />
+            </Fact>
+          </dl>
+        )
+      )}
       <SystemFacts entry={entry} />
       {systemList(memory, "sourceMessageIds").length > 0 && <Sources entry={entry} />}
       {versions.length > 1 && <Versions versions={versions} shown={memory.id} onChanged={given.onChanged} />}
       <div class="actions">
-        {memory.context.isLatest && memory.kind !== "conversation_message" && !isEditing && (
+        {mayChange() && memory.context.isLatest && memory.kind !== "conversation_message" && !isEditing && (
           <button type="button" ref={editButton} onClick={() => setEditing(true)}>
             Edit data
           </button>
@@ -102,9 +113,11 @@ const Details = (given: {
         <a class="button" href={linkTo("search", { query: lastQuestion.value, expected: memory.id })}>
           Why is it not found?
         </a>
-        <button type="button" class="danger" onClick={() => setDeleting(true)}>
-          Delete …
-        </button>
+        {mayChange() && (
+          <button type="button" class="danger" onClick={() => setDeleting(true)}>
+            Delete …
+          </button>
+        )}
       </div>
       {isDeleting && (
         <Confirm
@@ -202,7 +215,7 @@ const Versions = (given: {
               </button>
               <div class="small muted">
                 {cameAbout(version)}{" "}
-                {!context.isLatest && (
+                {!context.isLatest && mayChange() && (
                   <button
                     type="button"
                     class="plain"

@@ -17,6 +17,7 @@ import { Empty, Show, Notice, Refused } from "../ui/Notice.tsx"
 import { ApiError } from "../service/api.ts"
 import { parsed } from "../service/json.ts"
 import { moment } from "../service/text.ts"
+import { mayChange } from "../service/session.ts"
 import { Confirm } from "../ui/Dialog.tsx"
 import { type Column, Table } from "../ui/Table.tsx"
 
@@ -45,7 +46,7 @@ export const Schemas = () => {
       <div class="head">
         <h2>Schemas</h2>
         <div class="actions">
-          {name !== undefined && (
+          {name !== undefined && mayChange() && (
             <button type="button" onClick={() => change({ name: "" })}>
               New schema
             </button>
@@ -58,7 +59,13 @@ export const Schemas = () => {
           return (
             <div class={`pages ${chosen === undefined ? "" : "chosen"}`}>
               <Names schemas={schemas} counts={counts} current={chosen?.name} />
-              {chosen === undefined ? (
+              {chosen === undefined && !mayChange() ? (
+                <section class="card">
+                  <Empty title="Choose a schema">
+                    <p>Its page shows its fields, and tries data against them.</p>
+                  </Empty>
+                </section>
+              ) : chosen === undefined ? (
                 <NewSchema
                   onDone={(made) => {
                     reload()
@@ -146,7 +153,7 @@ const SchemaPage = (given: { readonly schema: Schema; readonly memories: number;
         body={() => (isChanged ? { schema: draft.schema, uniqueOn: listOf(draft.uniqueOn) } : { kind: schema.name })}
         note={isChanged ? "against the changed schema, before it is saved" : ""}
       />
-      {isBuiltin ? (
+      {isBuiltin || !mayChange() ? (
         <details>
           <summary>As JSON Schema</summary>
           <pre tabIndex={0}>{pretty(schema.schema)}</pre>

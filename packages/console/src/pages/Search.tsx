@@ -21,6 +21,7 @@ import { foundTitle, Hits } from "./Hits.tsx"
 import { addQuestion } from "../service/runs.ts"
 import { decimal } from "../service/text.ts"
 import { summary } from "../service/words.ts"
+import { mayChange } from "../service/session.ts"
 
 type Result = Found | Answered
 
@@ -319,7 +320,7 @@ const Expected = (given: { readonly id: string; readonly question: AskedQuestion
                 <li key={reason}>{reason}</li>
               ))}
             </ul>
-            <KeepQuestion key={question.query} id={id} query={question.query} />
+            {mayChange() && <KeepQuestion key={question.query} id={id} query={question.query} />}
           </>
         )}
       </Show>

@@ -6,6 +6,7 @@ import { facetsOf, removeAll } from "../service/knowledge.ts"
 import { ago } from "../service/text.ts"
 import { forget } from "../service/undo.ts"
 import { count, countOfMemories } from "../service/words.ts"
+import { mayChange } from "../service/session.ts"
 import { UserText } from "./UserText.tsx"
 import { Choice, Field } from "./Field.tsx"
 import { Show } from "./Notice.tsx"
@@ -111,9 +112,11 @@ export const ErasableHead = (given: {
         </h2>
         <div class="actions">
           {given.children}
-          <button type="button" class="danger" onClick={() => setErasing(true)}>
-            Erase …
-          </button>
+          {mayChange() && (
+            <button type="button" class="danger" onClick={() => setErasing(true)}>
+              Erase …
+            </button>
+          )}
           <button type="button" onClick={given.onClose}>
             Close
           </button>
