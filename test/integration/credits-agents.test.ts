@@ -57,6 +57,18 @@ describe("costs of an account", () => {
     }
   })
 
+  it("are by day too, with the same sum, whatever the limit", async () => {
+    const { agents, days } = await get("/v1/account/costs")
+    const sum = (rows: ReadonlyArray<Pick<AgentCost, "calls" | "credits">>) =>
+      rows.reduce((total, row) => [total[0]! + row.calls, total[1]! + row.credits], [0, 0])
+    const today = new Date().toISOString().slice(0, 10)
+    // Midnight may come between two calls.
+    expect(days.at(-1).day).toBe(today)
+    expect(sum(days)).toEqual(sum(agents))
+    expect((await get("/v1/account/costs?limit=1")).days).toEqual(days)
+    expect((await get("/v1/account/costs?from=2020-01-01&to=2020-01-31")).days).toEqual([])
+  })
+
   it("are of the days that are asked for, and as many as asked for", async () => {
     expect(await costs("/v1/account/costs?from=2020-01-01&to=2020-01-31")).toEqual([])
     const first = await get("/v1/account/costs?limit=1")

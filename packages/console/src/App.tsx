@@ -5,7 +5,15 @@ import { useEffect, useMemo, useState } from "preact/hooks"
 import { type ApiError, call } from "./service/api.ts"
 import { asApiError, useLoad } from "./service/load.ts"
 import { account, chooseAccount, linkTo, nameAccount, page, parameters } from "./service/route.ts"
-import { accountChanges, accountCount, endedBecause, hasOpenId, session, mayChange } from "./service/session.ts"
+import {
+  accountChanges,
+  accountCount,
+  endedBecause,
+  hasOpenId,
+  isSuspended,
+  mayChange,
+  session
+} from "./service/session.ts"
 import { switchTheme, theme } from "./service/browser.ts"
 import { useDraft } from "./ui/Field.tsx"
 import { Icon, type IconName } from "./ui/Icon.tsx"
@@ -22,6 +30,7 @@ import { Memories } from "./pages/Memories.tsx"
 import { Audit } from "./pages/Audit.tsx"
 import { Money } from "./pages/Money.tsx"
 import { MemoryMapPage } from "./pages/MemoryMapPage.tsx"
+import { OwnAccount, SuspendedPage } from "./pages/OwnAccount.tsx"
 import { Overview } from "./pages/Overview.tsx"
 import { People } from "./pages/People.tsx"
 import { Search } from "./pages/Search.tsx"
@@ -38,12 +47,15 @@ interface PageEntry {
   /** Shows one account's things: an operator has to choose one. */
   readonly isOfAccount: boolean
   readonly isForOperators: boolean
+  readonly isForAccounts?: boolean
   /** Changes what an account holds, and is nothing for who may only look. */
   readonly isChange?: boolean
 }
 
 const memory = { group: "Memory", isOfAccount: true, isForOperators: false } as const
 const service = { group: "Service", isOfAccount: false, isForOperators: true } as const
+const both = { ...service, isForOperators: false } as const
+const own = { ...both, isForAccounts: true } as const
 
 const pages: ReadonlyArray<PageEntry> = [
   { name: "overview", title: "Overview", icon: "overview", show: Overview, ...service },
@@ -59,13 +71,16 @@ const pages: ReadonlyArray<PageEntry> = [
   { name: "bin", title: "Bin", icon: "bin", show: Bin, ...memory, isChange: true },
   { name: "schemas", title: "Schemas", icon: "schemas", show: Schemas, ...memory },
   { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service },
-  { name: "money", title: "Money", icon: "money", show: Money, ...service, isForOperators: false },
+  { name: "own", title: "Your account", icon: "accounts", show: OwnAccount, ...own },
+  { name: "money", title: "Money", icon: "money", show: Money, ...both },
   { name: "system", title: "System", icon: "system", show: System, ...service },
-  { name: "audit", title: "Audit", icon: "audit", show: Audit, ...service, isForOperators: false }
+  { name: "audit", title: "Audit", icon: "audit", show: Audit, ...both }
 ]
 
 export const App = () => {
   if (session.value === undefined) return <Waiting what="Signing in" />
+  // The pages ask anew once they are shown again.
+  if (isSuspended.value) return <SuspendedPage onRetry={() => (isSuspended.value = false)} onSignOut={signOut} />
   if (session.value === null) return <SignInPage reason={endedBecause.value} />
   return <Shell />
 }
@@ -73,7 +88,8 @@ export const App = () => {
 const Shell = () => {
   const isOperator = session.value?.role === "operator"
   const shown = pages.filter(
-    ({ isChange, isForOperators }) => (isOperator || !isForOperators) && (isChange !== true || mayChange())
+    ({ isChange, isForAccounts, isForOperators }) =>
+      (isOperator ? isForAccounts !== true : !isForOperators) && (isChange !== true || mayChange())
   )
   // Behind the address without a page is the first that the caller may see.
   const current = shown.find(({ name }) => name === page.value) ?? (isStart() ? shown[0] : undefined)
@@ -260,6 +276,7 @@ const AccountSearch = ({ names }: { readonly names: ReadonlyArray<string> }) => 
 const signOut = (): void => {
   void call("DELETE", "/console/session").finally(() => {
     endedBecause.value = "You have signed out."
+    isSuspended.value = false
     session.value = null
   })
 }
@@ -272,7 +289,11 @@ const SignInPage = ({ reason }: { readonly reason: string | undefined }) => {
     event.preventDefault()
     call("POST", "/console/session", { body: { key } }).then(
       (answer) => (session.value = answer.session),
-      (cause: unknown) => showError(asApiError(cause))
+      (cause: unknown) => {
+        const refusal = asApiError(cause)
+        showError(refusal)
+        isSuspended.value = refusal.code === "account_suspended"
+      }
     )
   }
   return (

@@ -166,8 +166,12 @@ export const AgentCosts = Schema.Struct({
   from: CalendarDay,
   to: CalendarDay,
   total: Schema.Int.annotate({ description: "Rows there are; the answer has `limit` of them." }),
-  agents: Schema.Array(AgentCost)
+  agents: Schema.Array(AgentCost),
+  days: Schema.Array(Schema.Struct({ day: CalendarDay, calls: Schema.Int, credits: Schema.Finite })).annotate({
+    description: "Sums of all rows by day, the first day first; days without a charge are not listed."
+  })
 })
+export type DayCost = (typeof AgentCosts.Type)["days"][number]
 
 export const agentCostHeading: ReadonlyArray<CsvCell> = ["account", "agentId", "operation", "calls", "credits"]
 

@@ -2,10 +2,10 @@
 import type { AccountErasureReport, Plan } from "@muniment/domain/Account"
 import { useState } from "preact/hooks"
 import { call } from "../service/api.ts"
-import { type Account, type Key, madeBy, quotaNames, type ShownQuotas } from "../service/operator.ts"
+import { type Account, quotaNames, type ShownQuotas } from "../service/operator.ts"
 import { accountChanges, may } from "../service/session.ts"
 import { count, countOfCredits } from "../service/words.ts"
-import { Confirm, Dialog, Check, FormDialog, Input } from "../ui/Dialog.tsx"
+import { Confirm, Dialog, FormDialog, Input } from "../ui/Dialog.tsx"
 import { Choice } from "../ui/Field.tsx"
 import { Notice } from "../ui/Notice.tsx"
 import { Fact } from "../ui/Table.tsx"
@@ -111,115 +111,6 @@ export const SetLimits = ({ account, onClose, onDone, quotas }: Asked & { readon
 /** A text that is no number goes to the service as it is, which says what is wrong with it. */
 const limitOf = (text: string): number | string | null =>
   text === "" ? "default" : text === "none" ? null : /^\d+$/.test(text) ? Number(text) : text
-
-export const CreateKey = ({ account, onClose, onDone }: Asked) => {
-  const [label, setLabel] = useState("")
-  const [expiresIn, setExpiresIn] = useState("")
-  const [agents, setAgents] = useState("")
-  const [subjects, setSubjects] = useState("")
-  const [isReadOnly, setReadOnly] = useState(false)
-  const [secret, setSecret] = useState<string | undefined>(undefined)
-  const close = (): void => {
-    onClose()
-    if (secret !== undefined) onDone()
-  }
-  if (secret !== undefined) return <Secret title="The new key" secret={secret} onClose={close} />
-  return (
-    <FormDialog
-      title={`New key of ${account.name}`}
-      action="Create"
-      send={async () => {
-        const scope = { ...listed("agents", agents), ...listed("subjects", subjects) }
-        const made = await call("POST", "/admin/keys", {
-          body: {
-            account: account.name,
-            label,
-            ...scope,
-            ...(isReadOnly && { readOnly: true }),
-            ...(expiresIn !== "" && { expiresIn })
-          }
-        })
-        setSecret(made.secret)
-      }}
-      staysOpen
-      onClose={onClose}
-    >
-      <Input label="Label" value={label} hint="laptop" onValue={setLabel} />
-      <div class="fields">
-        <Input label="Only these agents" value={agents} hint="all" onValue={setAgents} />
-        <Input label="Only these subjects" value={subjects} hint="all" onValue={setSubjects} />
-        <Input label="Ends after" value={expiresIn} hint="never, or 90d" onValue={setExpiresIn} />
-      </div>
-      <Check label="It may only read" checked={isReadOnly} onChecked={setReadOnly} />
-    </FormDialog>
-  )
-}
-
-const listed = (name: string, text: string): Readonly<Record<string, ReadonlyArray<string>>> => {
-  const items = text
-    .split(",")
-    .map((item) => item.trim())
-    .filter((item) => item !== "")
-  return items.length === 0 ? {} : { [name]: items }
-}
-
-/** A secret that is shown once. */
-export const Secret = ({
-  onClose,
-  secret,
-  title
-}: {
-  readonly title: string
-  readonly secret: string
-  readonly onClose: () => void
-}) => {
-  const [isCopied, setCopied] = useState(false)
-  return (
-    <Dialog title={title} onClose={onClose} isKept>
-      <Notice tone="warn">This is the only time that it is shown.</Notice>
-      <pre tabIndex={0}>{secret}</pre>
-      <div class="actions">
-        <button type="button" onClick={() => void navigator.clipboard.writeText(secret).then(() => setCopied(true))}>
-          {isCopied ? "Copied" : "Copy"}
-        </button>
-        <button type="button" class="primary" onClick={onClose}>
-          I have stored it
-        </button>
-      </div>
-    </Dialog>
-  )
-}
-
-export const RevokeKey = (given: Asked & { readonly chosen: Key; readonly keys: ReadonlyArray<Key> }) => {
-  const { chosen, keys, onClose, onDone } = given
-  const [keepsMade, setKeepsMade] = useState(false)
-  const also = madeBy(chosen, keys)
-  return (
-    <FormDialog
-      title={`Revoke the key ${chosen.label === "" ? chosen.prefix : chosen.label}`}
-      action="Revoke"
-      isDanger
-      send={async () => {
-        await call("DELETE", `/admin/keys/${encodeURIComponent(chosen.id)}`, {
-          query: { keepMade: keepsMade ? true : undefined }
-        })
-        onDone()
-      }}
-      onClose={onClose}
-    >
-      <p>It opens nothing from the next request on. This cannot be undone.</p>
-      {also.length > 0 && (
-        <>
-          <p>
-            {count(also.length)} {also.length === 1 ? "key that it made goes" : "keys that it made go"} with it:{" "}
-            {also.map(({ label, prefix }) => (label === "" ? prefix : label)).join(", ")}.
-          </p>
-          <Check label="Those keys stay" checked={keepsMade} onChecked={setKeepsMade} />
-        </>
-      )}
-    </FormDialog>
-  )
-}
 
 export const SuspendAccount = ({ account, onClose, onDone }: Asked) => (
   <FormDialog

@@ -153,7 +153,7 @@ const OwnMoney = () => (
   </>
 )
 
-const Purses = () => {
+export const Purses = () => {
   const { loaded } = useLoad((signal) => call("GET", "/v1/credits", { signal }), [])
   return (
     <Show of={loaded}>

@@ -9,7 +9,7 @@ import { FormDialog, Input } from "../ui/Dialog.tsx"
 import { Choice } from "../ui/Field.tsx"
 import { Show } from "../ui/Notice.tsx"
 import { type Column, GrowingTable } from "../ui/Table.tsx"
-import { Secret } from "./AccountForms.tsx"
+import { Secret } from "./Keys.tsx"
 
 const roles: ReadonlyArray<readonly [OperatorRole, string]> = [
   ["viewer", "viewer: looks at everything"],

@@ -7,7 +7,7 @@ import type { OwnSession } from "@muniment/domain/Console"
 import { newKey } from "./browser.ts"
 import { parsed } from "./json.ts"
 import { account } from "./route.ts"
-import { endSession, session } from "./session.ts"
+import { endSession, isSuspended, session } from "./session.ts"
 
 interface Failure {
   readonly success: false
@@ -83,7 +83,9 @@ export const call = async <M extends Method, P extends string>(
   const text = await response.text()
   if (!response.ok) {
     if (response.status === 401 && session.value !== null) endSession()
-    throw new ApiError(response.status, failureIn(text), response.headers)
+    const failure = failureIn(text)
+    if (failure.code === "account_suspended" && session.value?.role === "account") isSuspended.value = true
+    throw new ApiError(response.status, failure, response.headers)
   }
   return (text === "" ? {} : parsed(text)) as Answer<`${M} ${P}`>
 }

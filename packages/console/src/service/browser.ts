@@ -27,9 +27,35 @@ export const nextFrame = (run: () => void): (() => void) => {
   return () => cancelAnimationFrame(frame)
 }
 
-/** Lets the reader keep a text as a file. */
-export const save = (name: string, text: string): void => {
-  const url = URL.createObjectURL(new Blob([text], { type: "application/x-ndjson" }))
+/** Fails once the signal ends it. */
+export const pause = (millis: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const cancel = after(millis, resolve)
+    signal.addEventListener("abort", () => {
+      cancel()
+      reject(signal.reason)
+    })
+  })
+
+interface FilePicker {
+  readonly showSaveFilePicker?: (options: { readonly suggestedName: string }) => Promise<FileSystemFileHandle>
+}
+
+/** A file of the reader's choice, written as its parts come. Undefined: this browser has none; null: none was chosen. */
+export const writableFile = async (name: string): Promise<FileSystemWritableFileStream | null | undefined> => {
+  const { showSaveFilePicker } = window as FilePicker
+  if (showSaveFilePicker === undefined) return undefined
+  try {
+    return await (await showSaveFilePicker({ suggestedName: name })).createWritable()
+  } catch (cause) {
+    if (cause instanceof DOMException && cause.name === "AbortError") return null
+    throw cause
+  }
+}
+
+/** Lets the reader keep a text, or the parts of one, as a file. */
+export const save = (name: string, text: string | ReadonlyArray<string>): void => {
+  const url = URL.createObjectURL(new Blob([text].flat(), { type: "application/x-ndjson" }))
   const link = document.createElement("a")
   link.href = url
   link.download = name

@@ -4,6 +4,7 @@ import type { PaymentRecord, PaymentState } from "@muniment/domain/Operations"
 import type { QuotaName } from "@muniment/domain/Plans"
 import { type Answer, call } from "./api.ts"
 import { now } from "./browser.ts"
+import { session } from "./session.ts"
 import { bytes } from "./text.ts"
 import { count } from "./words.ts"
 
@@ -39,8 +40,11 @@ export const accountsById = async (signal: AbortSignal): Promise<ReadonlyMap<str
   return new Map(accounts.map((account) => [account.id, account]))
 }
 
+/** Of one account or of all; an account's own are those that it sees. */
 export const listKeys = async (account: string | undefined, signal: AbortSignal): Promise<ReadonlyArray<Key>> =>
-  (await call("GET", "/admin/keys", { query: { account }, signal })).keys
+  session.value?.role === "account"
+    ? (await call("GET", "/v1/keys", { signal })).keys
+    : (await call("GET", "/admin/keys", { query: { account }, signal })).keys
 
 export const works = ({ expiresAt, revokedAt }: Key): boolean =>
   revokedAt === undefined && (expiresAt === undefined || expiresAt > now())

@@ -28,6 +28,9 @@ export const accountChanges = signal(0)
 /** Whether an OpenID Connect provider signs operators in. */
 export const hasOpenId = signal(false)
 
+/** The account that is signed in was suspended meanwhile. */
+export const isSuspended = signal(false)
+
 /** Said at the sign-in page. */
 export const endedBecause = signal<string | undefined>(undefined)
 

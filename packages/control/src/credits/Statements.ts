@@ -4,7 +4,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { type MicroCredits, toCredits, toUsd } from "@muniment/domain/Money"
-import type { AgentCost, RevenuePeriod, RevenueRow } from "@muniment/domain/Statement"
+import type { AgentCost, DayCost, RevenuePeriod, RevenueRow } from "@muniment/domain/Statement"
 import { dayMillis, dayOf } from "@muniment/domain/CalendarDay"
 import { PaymentNetwork } from "@muniment/domain/Payment"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
@@ -122,11 +122,14 @@ const nothing: StatementTotals = { balance: 0, allowance: 0, receivable: 0 }
 export class AgentCosts extends Context.Service<
   AgentCosts,
   {
-    /** The dearest first; of one account, or of all. */
-    readonly rows: (
+    /** The dearest agents first, and the days in order; of one account, or of all. */
+    readonly sums: (
       period: Period,
       accountId: string | undefined
-    ) => Effect.Effect<ReadonlyArray<AgentCost>, ControlFailure>
+    ) => Effect.Effect<
+      { readonly agents: ReadonlyArray<AgentCost>; readonly days: ReadonlyArray<DayCost> },
+      ControlFailure
+    >
   }
 >()("muniment/control/AgentCosts") {
   static readonly layer: Layer.Layer<AgentCosts, never, Books | ControlDatabase | Ledger> = Layer.effect(
@@ -143,7 +146,7 @@ const makeAgentCosts = Effect.gen(function* () {
 
   const sumsOf = ({ from, until }: Period, accountId: string | undefined, { after, last }: TransferPage) =>
     sql<ChargeRow>`SELECT coalesce(account.name, transfer.account) AS account, named.agent_id AS agentId, operation, transfer.kind,
-        sum(calls) AS calls, sum(amount) AS amount
+        transfer.at - transfer.at % ${dayMillis} AS day, sum(calls) AS calls, sum(amount) AS amount
       FROM transfer LEFT JOIN account ON account.id = transfer.account
         LEFT JOIN ledger_account AS purse ON purse.id = transfer.debit
         LEFT JOIN namespace AS named ON named.tag = transfer.namespace AND named.account = transfer.account
@@ -152,16 +155,25 @@ const makeAgentCosts = Effect.gen(function* () {
         AND (${countsOwnUse ? sql`TRUE` : sql`account.plan = 'owner'`} OR purse.name NOT LIKE ${accountName("own-use", "%")})
         AND transfer.at >= ${from} AND transfer.at < ${until}
         AND ${accountId === undefined ? sql`TRUE` : sql`transfer.account = ${accountId}`}
-      GROUP BY transfer.account, named.agent_id, operation, transfer.kind`
+      GROUP BY transfer.account, named.agent_id, operation, transfer.kind, day`
 
   return AgentCosts.of({
-    rows: Effect.fn("AgentCosts.rows")(function* (period, accountId) {
+    sums: Effect.fn("AgentCosts.sums")(function* (period, accountId) {
       const sums = new Map<string, Sums>()
+      const days = new Map<number, ChargeSum>()
       yield* eachTransfer(
         (page) => sumsOf(period, accountId, page),
-        (row) => addCharge(sums, row)
+        (row) => {
+          addCharge(sums, row)
+          addTo(days, row.day, row)
+        }
       )
-      return [...sums.values()].map(costOf).toSorted((one, other) => other.credits - one.credits)
+      return {
+        agents: [...sums.values()].map(costOf).toSorted((one, other) => other.credits - one.credits),
+        days: [...days]
+          .toSorted(([one], [other]) => one - other)
+          .map(([day, { amount, calls }]) => ({ day: dayOf(day), calls, credits: toCredits(amount) }))
+      }
     })
   })
 })
@@ -171,6 +183,8 @@ interface ChargeRow {
   readonly agentId: string | null
   readonly operation: string | null
   readonly kind: string
+  /** Its start, UTC, in milliseconds. */
+  readonly day: number
   readonly calls: number
   readonly amount: MicroCredits
 }
@@ -190,9 +204,12 @@ const addCharge = (sums: Map<string, Sums>, { account, agentId, amount, calls, k
   const key = JSON.stringify([account, agentId])
   const agent = sums.get(key) ?? { account, agentId, operations: new Map<string, ChargeSum>() }
   sums.set(key, agent)
-  const name = kind === "charge" ? operationOf(operation) : "storage"
-  const sum = agent.operations.get(name) ?? { calls: 0, amount: 0 }
-  agent.operations.set(name, { calls: sum.calls + calls, amount: sum.amount + amount })
+  addTo(agent.operations, kind === "charge" ? operationOf(operation) : "storage", { amount, calls })
+}
+
+const addTo = <Key>(sums: Map<Key, ChargeSum>, key: Key, { amount, calls }: Readonly<ChargeSum>): void => {
+  const sum = sums.get(key) ?? { calls: 0, amount: 0 }
+  sums.set(key, { calls: sum.calls + calls, amount: sum.amount + amount })
 }
 
 /** Tokens are charged under a text that has their number. */

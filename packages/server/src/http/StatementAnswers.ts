@@ -78,11 +78,11 @@ export const costsAnswer = Effect.fn("StatementAnswers.costs")(function* (
   request: HttpServerRequest.HttpServerRequest
 ) {
   const { from, period, to } = yield* daysOf(query)
-  const all = yield* costs.rows(period, account?.id)
+  const { agents: all, days } = yield* costs.sums(period, account?.id)
   const agents = all.slice(0, query.limit ?? Limits.agentCostsDefault)
   return wantsCsv(request, query)
     ? csvResponse([agentCostHeading, ...agents.flatMap(agentCostCells)])
-    : { success, from, to, total: all.length, agents }
+    : { success, from, to, total: all.length, agents, days }
 })
 
 /** Default: this month up to today, or the day on which a period to come begins. */
