@@ -306,7 +306,7 @@ it("opens a dialog anew at once after Escape", async () => {
 
 it("shows what a link names: the account and the page, or that it knows none of that name", async () => {
   await open("#/memories")
-  expect(page.url()).toContain("in=research")
+  await page.waitForURL(/in=research/)
   const visitor = await page.context().newPage()
   const visit = async (hash: string) => {
     await visitor.goto(`${server.url}/console${hash}`)
@@ -317,7 +317,7 @@ it("shows what a link names: the account and the page, or that it knows none of 
   expect(await visitor.getByLabel("Account").inputValue()).toBe("empty")
   await visitor.getByRole("link", { name: "Search" }).click()
   await visitor.getByRole("searchbox").waitFor()
-  expect(visitor.url()).toContain("#/search?in=empty")
+  await visitor.waitForURL(/#\/search\?in=empty/)
   await server.newAccount("made elsewhere")
   await visit("#/subjects?in=made+elsewhere")
   await visitor.getByText("You look at the account made elsewhere").waitFor()

@@ -80,7 +80,7 @@ const ServiceCharts = ({ series }: { readonly series: Series }) => {
         text={bytes}
         lines={[
           { name: "memories", tone: "a", values: points.map((point) => point.bytes) },
-          { name: "process in memory", tone: "b", values: points.map(({ residentBytes }) => residentBytes) }
+          { name: "process", tone: "b", values: points.map(({ residentBytes }) => residentBytes) }
         ]}
       />
     </>

@@ -152,7 +152,7 @@ const ConfigurationFields = (given: {
         label={label("Recall")}
         value={value.recall}
         options={[
-          ["", "as the service is set"],
+          ["", "as set by default"],
           ["fast", "fast"],
           ["strict", "strict"]
         ]}
