@@ -314,7 +314,7 @@ it("shows what a link names: the account and the page, or that it knows none of 
   }
   await visit("#/memories?in=empty")
   await visitor.getByText("This account has stored nothing yet:").waitFor()
-  expect(await visitor.getByLabel("Account").inputValue()).toBe("empty")
+  await expect.poll(() => visitor.getByLabel("Account").inputValue()).toBe("empty")
   await visitor.getByRole("link", { name: "Search" }).click()
   await visitor.getByRole("searchbox").waitFor()
   await visitor.waitForURL(/#\/search\?in=empty/)
