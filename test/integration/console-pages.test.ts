@@ -41,6 +41,27 @@ it("keeps the one-time link out of the address", () => {
   expect(page.url()).not.toContain("link=")
 })
 
+it("signs in by a one-time link in a tab that shows the sign-in already", async () => {
+  const { page: visitor } = await openPage(browser, server)
+  await visitor.goto(`${server.url}/console`)
+  await visitor.getByRole("heading", { name: "Sign in" }).waitFor()
+  const { body } = await server.asOperator("POST", "/admin/console-links")
+  await visitor.goto(body.link.url)
+  await visitor.getByRole("navigation", { name: "Pages" }).waitFor()
+  expect(visitor.url()).not.toContain("link=")
+  await visitor.context().close()
+})
+
+it("leaves the filters by one account's things behind with the account", async () => {
+  await open("#/memories?agentId=shelves")
+  await page.getByRole("heading", { name: "1,200 memories" }).waitFor()
+  await page.getByLabel("Account").selectOption("empty")
+  await page.getByText("This account has stored nothing yet:").waitFor()
+  await page.getByLabel("Account").selectOption("research")
+  await page.getByRole("heading", { name: "1,200 memories" }).waitFor()
+  expect(page.url()).not.toContain("agentId")
+})
+
 it("says on the overview how the service is, in words", async () => {
   await open("#/overview")
   await page.getByText("The service takes requests.").waitFor()

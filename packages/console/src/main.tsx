@@ -43,6 +43,11 @@ const signIn = async (): Promise<void> => {
   }
 }
 
+// A link that is opened in a tab of the console changes the address alone.
+addEventListener("hashchange", () => {
+  if (linkPattern.test(location.hash)) location.reload()
+})
+
 applyTheme()
 const root = document.getElementById("app")
 if (root !== null) {

@@ -38,8 +38,9 @@ effect(() => {
   sessionStorage.setItem(accountKey, named)
 })
 
-/** Memories of the account before are none of this one. */
-export const chooseAccount = (name: string): void => change({ [accountName]: name, id: "", expected: "" })
+/** Memories of the account before are none of this one, nor are those whom they are of. */
+export const chooseAccount = (name: string): void =>
+  change({ [accountName]: name, id: "", expected: "", agentId: "", subjectId: "", threadId: "" })
 
 /** The address names the account, so that it can be passed on. */
 export const nameAccount = (): void => {
