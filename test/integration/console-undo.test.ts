@@ -78,6 +78,15 @@ it("takes back changed data and tags of a memory", async () => {
   await expect.poll(() => panel().getByLabel("Tags, separated by commas").inputValue(), patience).toBe("light")
 })
 
+it("says that something was taken back on its page alone", async () => {
+  const [{ id }] = await store("said", [fact("clock", "on the wall")])
+  await edit("said", id, { subject: "clock", fact: "in the hall" })
+  await offer().getByRole("button", { name: "Take back" }).click()
+  await offer().getByText("Taken back: Data changed.").waitFor()
+  await showPage(page, "#/people")
+  await offer().waitFor({ state: "detached" })
+})
+
 it("takes back a new version and a restored one: the one before is the latest again", async () => {
   const [{ id }] = await store("versions", [contact("Oslo")])
   const all = async () => dataOf(await listed("agentId=versions&includeSuperseded=true"))

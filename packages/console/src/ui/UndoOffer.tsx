@@ -1,10 +1,17 @@
-/** What was changed last, above the page, until it is taken back, closed, or something else is changed. */
+/**
+ * What was changed last, above the page, until it is taken back, closed, or something else is changed. That it was taken
+ * back is said for some seconds, and not beyond the page.
+ */
 import { useEffect, useRef, useState } from "preact/hooks"
 import type { ApiError } from "../service/api.ts"
+import { after } from "../service/browser.ts"
 import { asApiError } from "../service/load.ts"
+import { account, page } from "../service/route.ts"
 import { changed, memoryChanges, type Offer, offered } from "../service/undo.ts"
 import { Icon } from "./Icon.tsx"
 import { Refused } from "./Notice.tsx"
+
+const saidMillis = 10_000
 
 export const UndoOffer = () => {
   const offer = offered.value
@@ -12,6 +19,8 @@ export const UndoOffer = () => {
   useEffect(() => {
     if (offer !== undefined) setDone(undefined)
   }, [offer])
+  useEffect(() => setDone(undefined), [page.value, account.value])
+  useEffect(() => (done === undefined ? undefined : after(saidMillis, () => setDone(undefined))), [done])
   if (offer === undefined && done === undefined) return null
   return (
     <section class="offer" aria-label="Last change">
