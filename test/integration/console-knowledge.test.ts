@@ -65,6 +65,36 @@ it("shows the messages of a thread, and what was made of each", async () => {
   await page.getByRole("complementary", { name: "Memory" }).getByRole("heading", { name: "Taken from" }).waitFor()
 })
 
+it("keeps apart what agents told by the same names of threads and messages, and erases that of one", async () => {
+  const other = [
+    { id: "m1", role: "user", content: "My name is Olav and I live in Oslo.", sentAt: "2026-11-02T09:00:00Z" },
+    { id: "m4", role: "user", content: "See you on Monday.", sentAt: "2026-11-02T09:01:00Z" }
+  ]
+  const place = { agentId: "porter", subjectId: "olav", threadId: "first-contact" }
+  await post("/v1/memories", { ...place, conversation: other, wait: "extraction" })
+  await vi.waitUntil(async () => (await total("agentId=porter&include=extracted")) > 0, patience)
+  await open("#/conversations?threadId=first-contact")
+  const thread = page.getByRole("region", { name: "Thread", exact: true })
+  await thread.getByText("4 messages").waitFor()
+  expect(await thread.getByRole("list", { name: "Made of the message of assistant" }).innerText()).toContain("nothing")
+  await thread.getByLabel("Agent").selectOption("porter")
+  await thread.getByText("2 messages").waitFor()
+  expect(await thread.innerText()).not.toContain("Portland")
+  const home = thread.getByRole("listitem").filter({ hasText: "I live in Oslo" }).first()
+  await home.getByRole("link").first().click()
+  const panel = page.getByRole("complementary", { name: "Memory" })
+  await panel.getByRole("blockquote").filter({ hasText: "I live in Oslo" }).waitFor()
+  expect(await panel.getByRole("blockquote").count()).toBe(1)
+  await panel.getByRole("link", { name: "The whole conversation" }).click()
+  await thread.getByText("2 messages").waitFor()
+  await thread.getByRole("button", { name: "Erase …" }).click()
+  const dialog = page.getByRole("dialog", { name: "Erase this thread of porter" })
+  await dialog.getByRole("button", { name: "Erase", exact: true }).click()
+  await dialog.waitFor({ state: "hidden" })
+  expect(await total("agentId=porter")).toBe(0)
+  expect(await total("agentId=assistant&threadId=first-contact")).toBe(7)
+})
+
 it("reads a thread again without storing anything, and says what is left out", async () => {
   const before = await total("agentId=assistant")
   await open("#/conversations?threadId=first-contact")

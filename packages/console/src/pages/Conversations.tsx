@@ -6,10 +6,11 @@ import { countOfMemories, count, seen, summary } from "../service/words.ts"
 import { Notice, Empty, Refused, Show } from "../ui/Notice.tsx"
 import { useHasNone, ValueList, ErasableHead } from "../ui/ValueList.tsx"
 import type { ApiError } from "../service/api.ts"
-import { type Extracted, type ReadMessage, tryReading, allOf } from "../service/knowledge.ts"
+import { type Extracted, facetsOf, type ReadMessage, tryReading, allOf } from "../service/knowledge.ts"
 import { asApiError, useLoad } from "../service/load.ts"
-import { type Memory, systemList, systemNumber, systemText } from "../service/memories.ts"
+import { type Memory, sourcesOf, systemNumber, systemText } from "../service/memories.ts"
 import { moment } from "../service/text.ts"
+import { Choice } from "../ui/Field.tsx"
 import { UserText } from "../ui/UserText.tsx"
 
 export const Conversations = () => {
@@ -47,7 +48,7 @@ export const Conversations = () => {
             current={threadId}
             round={round}
             onChange={change}
-            onChoose={(value) => change({ threadId: value })}
+            onChoose={(value) => change({ threadId: value, agentId: "", subjectId: "" })}
           />
         )}
         {threadId === undefined ? (
@@ -155,18 +156,38 @@ const ReaderTrial = () => {
 const messagesMax = 200
 const memoriesMax = 1_000
 
+interface Place {
+  readonly threadId: string
+  readonly agentId: string | undefined
+  readonly subjectId: string | undefined
+}
+
 interface Loaded {
+  /** Whose thread is shown; undefined: nobody has it any more. */
+  readonly agentId: string | undefined
+  /** All that have a thread of this name. */
+  readonly agents: ReadonlyArray<string>
+  /** All whom that agent's thread is about. */
+  readonly subjects: ReadonlyArray<string>
   readonly messages: ReadonlyArray<Memory>
   readonly total: number
   readonly made: ReadonlyArray<Memory>
 }
 
-const load = async (threadId: string, signal: AbortSignal): Promise<Loaded> => {
+/** Agents give their threads names of their own: one agent is shown, the asked one or the one with most memories. */
+const load = async (asked: Place, signal: AbortSignal): Promise<Loaded> => {
+  const { threadId } = asked
+  const valuesOf = async (facet: "agents" | "subjects", agentId?: string) =>
+    (await facetsOf(facet, { threadId, agentId, order: "memories" }, signal)).values.map(({ value }) => value)
+  const agents = await valuesOf("agents")
+  const agentId = asked.agentId ?? agents[0]
+  const subjects = await valuesOf("subjects", agentId)
+  const place = { threadId, agentId, subjectId: asked.subjectId }
   const [said, made] = await Promise.all([
-    allOf({ threadId, include: "messages", order: "asc" }, messagesMax, signal),
-    allOf({ threadId, include: "extracted", includeSuperseded: true, order: "asc" }, memoriesMax, signal)
+    allOf({ ...place, include: "messages", order: "asc" }, messagesMax, signal),
+    allOf({ ...place, include: "extracted", includeSuperseded: true, order: "asc" }, memoriesMax, signal)
   ])
-  return { messages: said.memories, total: said.total, made: made.memories }
+  return { agentId, agents, subjects, messages: said.memories, total: said.total, made: made.memories }
 }
 
 /** One thread: messages in order, beside each the memories that were made of it; read again without storing to see why. */
@@ -176,22 +197,61 @@ const Thread = (given: {
   readonly onErased: (memories: number) => void
 }) => {
   const { threadId } = given
-  const { loaded } = useLoad((signal) => load(threadId, signal), [threadId])
+  const asked = {
+    threadId,
+    agentId: parameters.value.get("agentId") ?? undefined,
+    subjectId: parameters.value.get("subjectId") ?? undefined
+  }
+  const { loaded } = useLoad((signal) => load(asked, signal), [threadId, asked.agentId, asked.subjectId])
   return (
     <section class="card stack" aria-label="Thread">
-      <ErasableHead
-        title={threadId}
-        question="Erase this thread"
-        filters={{ threadId }}
-        extent="its messages, what was made of them, and what is kept as context of the conversation."
-        onErased={given.onErased}
-        onClose={given.onClose}
-      >
-        <a class="button" href={linkTo("memories", { threadId })}>
-          As a list
-        </a>
-      </ErasableHead>
-      <Show of={loaded}>{(thread) => <Messages thread={thread} />}</Show>
+      <Show of={loaded}>
+        {(thread) => {
+          const { agentId, agents, subjects } = thread
+          const chosen = {
+            threadId,
+            ...(agentId !== undefined && agents.length > 1 && { agentId }),
+            ...(asked.subjectId !== undefined && { subjectId: asked.subjectId })
+          }
+          return (
+            <>
+              <ErasableHead
+                title={threadId}
+                question={agents.length > 1 ? `Erase this thread of ${agentId}` : "Erase this thread"}
+                filters={chosen}
+                extent="its messages, what was made of them, and what is kept as context of the conversation."
+                onErased={given.onErased}
+                onClose={given.onClose}
+              >
+                <a class="button" href={linkTo("memories", chosen)}>
+                  As a list
+                </a>
+              </ErasableHead>
+              {(agents.length > 1 || subjects.length > 1) && (
+                <div class="pair">
+                  {agents.length > 1 && (
+                    <Choice
+                      label="Agent"
+                      value={agentId ?? ""}
+                      options={agents.map((agent) => [agent, agent])}
+                      onValue={(agent) => change({ agentId: agent, subjectId: "" })}
+                    />
+                  )}
+                  {subjects.length > 1 && (
+                    <Choice
+                      label="Subject"
+                      value={asked.subjectId ?? ""}
+                      options={[["", "all"], ...subjects.map((subject) => [subject, subject] as const)]}
+                      onValue={(subjectId) => change({ agentId, subjectId })}
+                    />
+                  )}
+                </div>
+              )}
+              <Messages key={`${agentId} ${asked.subjectId}`} thread={thread} />
+            </>
+          )
+        }}
+      </Show>
     </section>
   )
 }
@@ -201,11 +261,11 @@ const Messages = ({ thread: { made, messages, total } }: { readonly thread: Load
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const [isReading, setBusy] = useState(false)
   const byMessage = Map.groupBy(
-    made.flatMap((memory) => systemList(memory, "sourceMessageIds").map((source) => ({ memory, source }))),
+    made.flatMap((memory) => sourcesOf(memory).map((source) => ({ memory, source }))),
     ({ source }) => source
   )
-  const known = new Set(messages.flatMap((message) => systemList(message, "sourceMessageIds")))
-  const others = made.filter((memory) => !systemList(memory, "sourceMessageIds").some((id) => known.has(id)))
+  const known = new Set(messages.flatMap(sourcesOf))
+  const others = made.filter((memory) => !sourcesOf(memory).some((source) => known.has(source)))
   const readAgain = (): void => {
     setBusy(true)
     showError(undefined)
@@ -239,9 +299,7 @@ const Messages = ({ thread: { made, messages, total } }: { readonly thread: Load
           <Message
             key={message.id}
             message={message}
-            made={systemList(message, "sourceMessageIds").flatMap((id) =>
-              (byMessage.get(id) ?? []).map(({ memory }) => memory)
-            )}
+            made={sourcesOf(message).flatMap((source) => (byMessage.get(source) ?? []).map(({ memory }) => memory))}
             reading={reading}
           />
         ))}

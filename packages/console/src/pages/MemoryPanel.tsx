@@ -7,7 +7,9 @@ import { ApiError, call } from "../service/api.ts"
 import { tagsIn } from "../service/bulk.ts"
 import {
   changeTags,
+  conversationOf,
   type Memory,
+  sourcesOf,
   systemList,
   systemNumber,
   systemText,
@@ -270,14 +272,15 @@ const messagesMax = 200
 
 /** Sources of a memory: the messages, in their words, and a link to their thread. */
 const Sources = ({ entry: { how, memory } }: { readonly entry: HistoryEntry }) => {
-  const sources = systemList(memory, "sourceMessageIds")
-  const threadId = systemText(memory, "threadId")
+  const ids = systemList(memory, "sourceMessageIds")
+  const sources = sourcesOf(memory)
+  const place = conversationOf(memory)
   const { loaded } = useLoad(
     async (signal) =>
-      threadId === undefined
+      place.threadId === undefined
         ? []
-        : (await allOf({ threadId, include: "messages", order: "asc" }, messagesMax, signal)).memories.filter(
-            (message) => systemList(message, "sourceMessageIds").some((id) => sources.includes(id))
+        : (await allOf({ ...place, include: "messages", order: "asc" }, messagesMax, signal)).memories.filter(
+            (message) => sourcesOf(message).some((source) => sources.includes(source))
           ),
     [memory.id]
   )
@@ -288,7 +291,7 @@ const Sources = ({ entry: { how, memory } }: { readonly entry: HistoryEntry }) =
         {(messages) =>
           messages.length === 0 ? (
             <p class="small muted">
-              {sources.length === 1 ? "Message" : "Messages"} {sources.join(", ")}, of which no text is kept.
+              {ids.length === 1 ? "Message" : "Messages"} {ids.join(", ")}, of which no text is kept.
             </p>
           ) : (
             <>
@@ -299,9 +302,9 @@ const Sources = ({ entry: { how, memory } }: { readonly entry: HistoryEntry }) =
           )
         }
       </Show>
-      {threadId !== undefined && (
+      {place.threadId !== undefined && (
         <p class="small">
-          <a href={linkTo("conversations", { threadId })}>The whole conversation</a>
+          <a href={linkTo("conversations", place)}>The whole conversation</a>
         </p>
       )}
     </div>

@@ -9,7 +9,7 @@ import {
   type Hit,
   getMemory,
   type Memory,
-  systemList,
+  sourcesOf,
   systemText
 } from "../service/memories.ts"
 import { lastQuestion } from "./MemoryPanel.tsx"
@@ -390,10 +390,9 @@ const leftOutBy = (memory: Memory, { agentId, kind, subjectId, tags }: AskedQues
 
 /** A page shows one of a fact and the message that says the same. */
 const messageInItsStead = (memory: Memory, hits: ReadonlyArray<Hit>): ReadonlyArray<string> => {
-  const sources = systemList(memory, "sourceMessageIds")
+  const sources = sourcesOf(memory)
   const at = hits.findIndex(
-    (hit) =>
-      hit.kind === "conversation_message" && systemList(hit, "sourceMessageIds").some((id) => sources.includes(id))
+    (hit) => hit.kind === "conversation_message" && sourcesOf(hit).some((source) => sources.includes(source))
   )
   if (at < 0) return []
   return [

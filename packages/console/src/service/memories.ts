@@ -71,6 +71,19 @@ export const systemList = ({ metadata }: Pick<Memory, "metadata">, name: string)
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : []
 }
 
+/** Where the ids of messages are unique: a conversation of one agent, about one subject. */
+export const conversationOf = (memory: Pick<Memory, "metadata">) => ({
+  agentId: systemText(memory, "agentId"),
+  subjectId: systemText(memory, "subjectId"),
+  threadId: systemText(memory, "threadId")
+})
+
+/** Its source messages, told from those of the same ids in other conversations. */
+export const sourcesOf = (memory: Pick<Memory, "metadata">): ReadonlyArray<string> => {
+  const { agentId, subjectId, threadId } = conversationOf(memory)
+  return systemList(memory, "sourceMessageIds").map((id) => JSON.stringify([agentId, subjectId, threadId, id]))
+}
+
 /** All versions of a memory that still exist, newest first, and how each came about. */
 export const historyOf = async (id: string, signal: AbortSignal): Promise<ReadonlyArray<HistoryEntry>> =>
   (await call("GET", `/v1/memories/${encodeURIComponent(id)}/history`, { query: { limit: versionsMax }, signal }))
