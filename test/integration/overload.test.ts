@@ -55,6 +55,19 @@ describe("a crowd of one account's requests", () => {
     await vi.waitFor(() => expect(logged()).toBeGreaterThan(0), patienceMillis)
   })
 
+  it("of strangers at the address of an operator who was added does not keep them out", async () => {
+    const { body: added } = await server.asOperator("POST", "/admin/operators", { name: "nora", role: "viewer" })
+    const asNora = () => server.call("GET", "/admin/status", { key: added.secret })
+    expect((await asNora()).status).toBe(200)
+    const crowd = Promise.all(
+      Array.from({ length: 700 }, (_, at) => server.call("GET", "/v1/memories?limit=1", { key: `mun_stranger_${at}` }))
+    )
+    const nora: Array<number> = []
+    for (let at = 0; at < 10; at++) nora.push((await asNora()).status)
+    expect(new Set((await crowd).map(({ status }) => status))).toContain(503)
+    expect(nora).toEqual(nora.map(() => 200))
+  })
+
   it("leaves nothing in work when its clients leave", async () => {
     const leaving = new AbortController()
     const calls = Array.from({ length: 200 }, (_, at) =>

@@ -172,7 +172,7 @@ export class Askers {
   }
 
   /** The claim has passed the checks. */
-  learn(headers: Headers, addressOf: () => string, { id, plan }: Account): void {
+  learn(headers: Headers, addressOf: () => string, { id, plan }: Pick<Account, "id" | "plan">): void {
     const claim = this.#claimOf(headers, addressOf)
     if (claim === undefined) return
     this.#known.set(claim, { account: id, weight: turnWeights[plan], isKnown: true })

@@ -180,7 +180,7 @@ export class Gate {
   }
 
   /** The credentials were right; later requests with the same wait in the turn of their account. */
-  recognise(sender: Sender, account: Account): void {
+  recognise(sender: Sender, account: Pick<Account, "id" | "plan">): void {
     this.#askers.learn(sender.headers, () => this.#options.clientOf(sender), account)
   }
 

@@ -18,7 +18,7 @@ import {
 import { roleNeeded } from "@muniment/domain/api/OperatorRoles"
 import { Forbidden, type RateLimited, Unauthenticated } from "@muniment/domain/Errors"
 import type { Identity } from "@muniment/domain/Identity"
-import { firstOperator } from "@muniment/domain/Operator"
+import { firstOperator, type OperatorRole } from "@muniment/domain/Operator"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { SignatureVerifier } from "@muniment/trust/SignatureVerifier"
@@ -132,9 +132,20 @@ const makeIdentify = Effect.fnUntraced(function* (audience: ServiceAudience) {
   }
 })
 
+/** `OperatorAccess.require` of a request, which from then on waits in the operator's own turn and not among strangers. */
+const makeRequireOperator = Effect.gen(function* () {
+  const access = yield* OperatorAccess
+  const gate = yield* Admission
+  return Effect.fnUntraced(function* (token: string, needed: OperatorRole) {
+    const operator = yield* access.require(token, needed)
+    gate.recognise(yield* HttpServerRequest.HttpServerRequest, { id: `operator ${operator.name}`, plan: "owner" })
+    return operator
+  })
+})
+
 /** An operator in the place of an account: without charge or limits, each change in the audit log. */
 const makeActFor = Effect.gen(function* () {
-  const access = yield* OperatorAccess
+  const requireOperator = yield* makeRequireOperator
   const accounts = yield* Accounts
   const log = yield* AuditLog
   return Effect.fnUntraced(function* <E, R>(
@@ -144,7 +155,7 @@ const makeActFor = Effect.gen(function* () {
     action: string | undefined,
     handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
   ) {
-    const { isIn, name: operator } = yield* access.require(token, action === undefined ? "viewer" : "maintainer")
+    const { isIn, name: operator } = yield* requireOperator(token, action === undefined ? "viewer" : "maintainer")
     const account = yield* accounts.byName(name)
     if (account === undefined) return yield* operatorOnly(`there is no account of the name "${name}"`)
     const identity: Identity = { account, isOperator: true, keyId: undefined, isSessionOpen: isIn }
@@ -190,14 +201,14 @@ const settledIn = Effect.fnUntraced(function* (
 export const operatorAuthorization = Layer.effect(
   OperatorAuthorization,
   Effect.gen(function* () {
-    const access = yield* OperatorAccess
+    const requireOperator = yield* makeRequireOperator
     const log = yield* AuditLog
     return {
       operator: (handler, { credential, endpoint, group }) =>
         Effect.gen(function* () {
           const request = yield* HttpServerRequest.HttpServerRequest
           const action = `${group.identifier}.${endpoint.identifier}`
-          const operator = yield* access.require(Redacted.value(credential), roleNeeded(action))
+          const operator = yield* requireOperator(Redacted.value(credential), roleNeeded(action))
           const acting = Effect.provideService(handler, CurrentOperator, operator)
           return yield* auditedAction({ log, action, operator: operator.name }, request, acting)
         })
