@@ -71,6 +71,8 @@ const pages: ReadonlyArray<readonly [string, string]> = [
   ["#/accounts?account=research", "main .panel .meter"],
   ["#/money", "main .notice"],
   ["#/money?show=revenue", "main .notice"],
+  ["#/live", "main tbody tr"],
+  ["#/live?show=events", "main .filters"],
   ["#/system", "main .card"],
   ["#/audit", "main tbody tr"]
 ]

@@ -74,6 +74,13 @@ describe("the calls of accounts", () => {
     await server.call("GET", "/v1/schemas", { key: server.operatorToken, headers: { "x-account": "caller" } })
     await server.call("GET", "/v1/memories", { key: "mun_nobody_xylographic_0000000000" })
     const keyId = (await server.asOperator("GET", "/admin/keys?account=caller")).body.keys[0].id
+    const [created, searched] = ["memories.create", "memories.search"].map(
+      async (operation) =>
+        (await server.asOperator("GET", `/admin/requests?account=caller&operation=${operation}`)).body.requests[0]
+    )
+    expect((await created).stages.storing).toBeGreaterThan(0)
+    expect((await created).stages.storing).toBeLessThanOrEqual((await created).millis)
+    expect(Object.keys((await searched).stages ?? {})).not.toContain("storing")
     const calls = async (query: string) => (await server.asOperator("GET", `/admin/requests?${query}`)).body.requests
     expect(await calls("account=caller")).toMatchObject([
       { operation: "schemas.listSchemas", status: 200, caller: "operator" },

@@ -26,6 +26,7 @@ import { ContextPage } from "./pages/ContextPage.tsx"
 import { Conversations } from "./pages/Conversations.tsx"
 import { Evaluate } from "./pages/Evaluate.tsx"
 import { Finder } from "./pages/Finder.tsx"
+import { Live } from "./pages/Live.tsx"
 import { Memories } from "./pages/Memories.tsx"
 import { Audit } from "./pages/Audit.tsx"
 import { Money } from "./pages/Money.tsx"
@@ -70,6 +71,7 @@ const pages: ReadonlyArray<PageEntry> = [
   { name: "add", title: "Add", icon: "add", show: Add, ...memory, isChange: true },
   { name: "bin", title: "Bin", icon: "bin", show: Bin, ...memory, isChange: true },
   { name: "schemas", title: "Schemas", icon: "schemas", show: Schemas, ...memory },
+  { name: "live", title: "Live", icon: "live", show: Live, ...service },
   { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service },
   { name: "own", title: "Your account", icon: "accounts", show: OwnAccount, ...own },
   { name: "money", title: "Money", icon: "money", show: Money, ...both },

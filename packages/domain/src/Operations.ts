@@ -6,7 +6,9 @@ import { Schema } from "effect"
 import { Plan } from "./Account.ts"
 import { CalendarDay } from "./GivenTimes.ts"
 import { Limits } from "./Limits.ts"
+import { AgentId } from "./Ids.ts"
 import { PaymentNetwork, PaymentRequirement } from "./Payment.ts"
+import { type CallStage, callStages } from "./StageTimes.ts"
 
 export const PaymentState = Schema.Literals(["verified", "broadcasting", "settled", "finalized", "failed", "reversed"])
 export type PaymentState = typeof PaymentState.Type
@@ -121,6 +123,11 @@ export const DeletionRecord = Schema.Struct({
 })
 export type DeletionRecord = typeof DeletionRecord.Type
 
+const stageMillis = Schema.optionalKey(Schema.Finite)
+const stageFields = Object.fromEntries(callStages.map((stage) => [stage, stageMillis])) as Readonly<
+  Record<CallStage, typeof stageMillis>
+>
+
 /** A call of an account; `at` in milliseconds. */
 export const RequestRecord = Schema.Struct({
   id: Schema.Int.annotate({ description: "Counts up." }),
@@ -145,6 +152,12 @@ export const RequestRecord = Schema.Struct({
   ),
   deleted: Schema.optionalKey(
     DeletionRecord.annotate({ description: "Of a call that deleted memories, or counted them." })
+  ),
+  stages: Schema.optionalKey(
+    Schema.Struct(stageFields).annotate({
+      description: "Milliseconds by stage, of those that took any; what `millis` has beyond them went elsewhere.",
+      examples: [{ embedding: 3.1, statistics: 0.2, candidates: 1.5, fusion: 0.3, records: 0.4 }]
+    })
   )
 })
 export type RequestRecord = typeof RequestRecord.Type
@@ -160,6 +173,22 @@ export const RequestQuery = {
     })
   ),
   operation: Schema.optionalKey(LogName.annotate({ description: "As `memories.search`, or `memories` for all." })),
+  agentId: Schema.optionalKey(AgentId),
+  status: Schema.optionalKey(
+    Schema.String.check(Schema.isPattern(/^[1-5](?:\d\d|xx)$/)).annotate({
+      description: "A status, or all that begin alike but 499 (the client left).",
+      examples: ["404", "5xx"]
+    })
+  ),
+  slowerThan: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 86_400_000 })).annotate({
+      description: "Only calls that took at least so many milliseconds."
+    })
+  ),
+  order: Schema.optionalKey(
+    Schema.Literals(["newest", "slowest"]).annotate({ description: "What stands first; default `newest`." })
+  ),
+  after: Schema.optionalKey(Schema.Int.annotate({ description: "Only calls with a greater id." })),
   refused: Schema.optionalKey(
     Schema.Boolean.annotate({
       description: "True: only calls with a status from 400 on, but 499 (the client left); false: the others."

@@ -253,15 +253,21 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
 }
 
 type Labels = ReadonlyMap<string, string>
-const noLabels: Labels = new Map()
+export const noLabels: Labels = new Map()
 
 /** Labels of the keys, by their ids. */
-const keyLabels = async (isOwn: boolean, signal: AbortSignal): Promise<Labels> => {
+export const keyLabels = async (isOwn: boolean, signal: AbortSignal): Promise<Labels> => {
   const { keys } = await (isOwn ? call("GET", "/v1/keys", { signal }) : call("GET", "/admin/keys", { signal }))
   return new Map(keys.map(({ id, label }) => [id, label]))
 }
 
-const requestColumns = (labels: Labels): ReadonlyArray<Column<RequestRecord>> => [
+/** Ids of keys and addresses of wallets differ at their ends; the title has all of them. */
+const shortName = (caller: string): string =>
+  caller.startsWith("operator") || caller.length < 20
+    ? caller.replace(/^operator:/, "operator ")
+    : `…${caller.slice(-6)}`
+
+export const requestColumns = (labels: Labels): ReadonlyArray<Column<RequestRecord>> => [
   { title: "When", by: ({ at }) => at, cell: ({ at }) => <When at={at} /> },
   {
     title: "Account",
@@ -281,8 +287,8 @@ const requestColumns = (labels: Labels): ReadonlyArray<Column<RequestRecord>> =>
       caller === null ? (
         ""
       ) : (
-        <a class="mono" title={caller} href={linkTo("audit", { show: "requests", caller })}>
-          {labels.get(caller) || caller.replace(/^operator:/, "operator ")}
+        <a class="mono nowrap" title={caller} href={linkTo("audit", { show: "requests", caller })}>
+          {labels.get(caller) || shortName(caller)}
         </a>
       )
   },

@@ -1,6 +1,7 @@
 /** State of the service: its own checks, in words, and the numbers that an operator looks at first. */
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { Series, RequestRecord } from "@muniment/domain/Operations"
+import type { ComponentChildren } from "preact"
 import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
 import { linkTo } from "../service/route.ts"
@@ -73,12 +74,16 @@ const Tiles = ({ series, status }: { readonly status: ServiceStatus; readonly se
       <Tile
         title="Time of a call"
         value={shownIf(lastCalled?.p50Millis, millis)}
-        more={`p99 ${shownIf(lastCalled?.p99Millis, millis)}`}
+        more={<a href={linkTo("live", { order: "slowest" })}>p99 {shownIf(lastCalled?.p99Millis, millis)}</a>}
       />
       <Tile
         title="Errors"
-        value={latest === undefined ? "–" : count(errors)}
-        more={`${count(refused)} refused, last hour`}
+        value={latest === undefined ? "–" : <a href={linkTo("live", { status: "5xx" })}>{count(errors)}</a>}
+        more={
+          <>
+            <a href={linkTo("live", { status: "429" })}>{count(refused)} refused</a>, last hour
+          </>
+        }
       />
       <Tile
         title="Vectors to make"
@@ -100,7 +105,11 @@ const Tiles = ({ series, status }: { readonly status: ServiceStatus; readonly se
   )
 }
 
-const Tile = (given: { readonly title: string; readonly value: string; readonly more: string }) => (
+const Tile = (given: {
+  readonly title: string
+  readonly value: ComponentChildren
+  readonly more: ComponentChildren
+}) => (
   <div class="tile">
     <dt>{given.title}</dt>
     <dd>

@@ -97,6 +97,14 @@ export const callText = async (path: string, options: CallOptions = {}): Promise
   throw new ApiError(response.status, { error: await response.text(), code: "unknown" }, response.headers)
 }
 
+/** The answer as it arrives: a stream of events. */
+export const callStream = async (path: string, options: CallOptions): Promise<Response> => {
+  const response = await send("GET", path, options)
+  if (response.ok) return response
+  if (response.status === 401 && session.value !== null) endSession()
+  throw new ApiError(response.status, failureIn(await response.text()), response.headers)
+}
+
 /** All pages of a text that leads on by its header `x-next-cursor`. */
 export const callPages = async (
   path: string,

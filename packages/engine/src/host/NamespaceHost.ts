@@ -10,6 +10,7 @@ import { Cause, Clock, Context, Effect, Exit, Layer, Queue, Schedule, Scope, Sem
 import type { InsufficientStorage, Unavailable } from "@muniment/domain/Errors"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { Limits } from "@muniment/domain/Limits"
+import { spentOn } from "@muniment/domain/StageTimes"
 import { spanned } from "@muniment/domain/traced"
 import { Rounds } from "@muniment/worker/Rounds"
 import type { LogStatus } from "../log/CommitLog.ts"
@@ -193,7 +194,7 @@ class Host {
 
   ask<C extends Command>(key: NamespaceKey, command: C): Effect.Effect<ReplyOf<C>, CommandError> {
     const asked = this.#use(key, (namespace) => namespace.ask(command))
-    const once = spanned(asked, `NamespaceHost.${command._tag}`)
+    const once = spentOn("storing", spanned(asked, `NamespaceHost.${command._tag}`))
     if (!isRemoval(command)) return Effect.andThen(this.#guard.demandRoom, once)
     // The failed commit has closed the file, which empties SQLite's log: that may be room enough.
     return Effect.catchTag(this.#guard.retrying("InsufficientStorage")(once), "InsufficientStorage", () => once)

@@ -9,6 +9,7 @@ import { Clock, Context, Effect, Layer, Metric } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryVersion } from "@muniment/domain/Memory"
 import type { MemoryFilter } from "@muniment/domain/Search"
+import { spentOn } from "@muniment/domain/StageTimes"
 import { traced } from "@muniment/domain/traced"
 import { NamespaceHost, type ReadError } from "../host/NamespaceHost.ts"
 import { facetOrders } from "../namespace/facetValues.ts"
@@ -412,11 +413,11 @@ const metrics = {
 
 const nanosPerSecond = 1e9
 
-/** Records the duration of a stage if it succeeds. */
+/** Records the duration of a stage if it succeeds, and with its call however it ends. */
 export const timed = <A, E, R>(stage: SearchStage, run: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Clock.clockWith((clock) => {
     const startedNanos = clock.monotonicTimeNanosUnsafe()
-    return Effect.tap(run, () =>
+    return Effect.tap(spentOn(stage, run), () =>
       Metric.update(metrics[stage], Number(clock.monotonicTimeNanosUnsafe() - startedNanos) / nanosPerSecond)
     )
   })

@@ -7,6 +7,7 @@
  */
 import { Effect } from "effect"
 import { InvalidRequest, RateLimited, Unavailable } from "@muniment/domain/Errors"
+import { spentOn } from "@muniment/domain/StageTimes"
 import { isFactKind } from "@muniment/schemas/BuiltinKinds"
 import type { ExtractionRequest, Extractor, Candidate, Extraction } from "@muniment/insight/extraction/Extractor"
 import { ModelFailure } from "@muniment/models/llm/ModelFailure"
@@ -22,12 +23,15 @@ export const extractInTime = <A>(
   request: ExtractionRequest,
   extract: (request: ExtractionRequest) => Effect.Effect<A, ModelFailure>
 ) =>
-  Effect.andThen(
-    extractor.ready(request.account),
-    Effect.timeoutOrElse(extract(request), {
-      duration: deadlineMillis,
-      orElse: () => Effect.flatMap(extractor.underWay(request.account), lateBy)
-    })
+  spentOn(
+    "reading",
+    Effect.andThen(
+      extractor.ready(request.account),
+      Effect.timeoutOrElse(extract(request), {
+        duration: deadlineMillis,
+        orElse: () => Effect.flatMap(extractor.underWay(request.account), lateBy)
+      })
+    )
   )
 
 /** Only the rules read one conversation after the other. */

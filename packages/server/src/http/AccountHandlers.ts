@@ -134,8 +134,13 @@ export const accountAdminHandlers = apiGroup(
 
 interface RequestsQueried {
   readonly before?: number
+  readonly after?: number
   readonly caller?: string
   readonly operation?: string
+  readonly agentId?: string
+  readonly status?: string
+  readonly slowerThan?: number
+  readonly order?: "newest" | "slowest"
   readonly refused?: boolean
   readonly operator?: boolean
   readonly from?: string
@@ -146,14 +151,21 @@ interface RequestsQueried {
 const requestsShownDefault = 100
 
 /** Calls of accounts as answers (contract: Operator routes): days become times, ids become names. */
-const requestFilter = ({ from, limit, operator, refused, to, ...query }: RequestsQueried): RequestFilter => ({
-  ...query,
-  isRefused: refused,
-  isByOperator: operator,
-  from: from === undefined ? undefined : Date.parse(from),
-  until: to === undefined ? undefined : Date.parse(to) + dayMillis,
-  limit: limit ?? requestsShownDefault
-})
+const requestFilter = (asked: RequestsQueried): RequestFilter => {
+  const { from, limit, operator, order, refused, slowerThan, status, to, ...query } = asked
+  return {
+    ...query,
+    statuses:
+      status === undefined ? undefined : [Number(status.replace("xx", "00")), Number(status.replace("xx", "99"))],
+    millisMin: slowerThan,
+    isSlowestFirst: order === "slowest",
+    isRefused: refused,
+    isByOperator: operator,
+    from: from === undefined ? undefined : Date.parse(from),
+    until: to === undefined ? undefined : Date.parse(to) + dayMillis,
+    limit: limit ?? requestsShownDefault
+  }
+}
 
 /** An account learns that an operator acted, not who. */
 const ownRecord = (record: RequestRecord): RequestRecord =>
@@ -161,13 +173,14 @@ const ownRecord = (record: RequestRecord): RequestRecord =>
 
 /** `name`: of the account; undefined: it has none any more. */
 const requestRecord = (
-  { account, agentId, caller, code, deleted, ...entry }: KeptRequest,
+  { account, agentId, caller, code, deleted, stages, ...entry }: KeptRequest,
   name: string | undefined
 ): RequestRecord => ({
   ...entry,
   ...(agentId !== undefined && { agentId }),
   ...(code !== undefined && { code }),
   ...(deleted !== undefined && { deleted }),
+  ...(stages !== undefined && { stages }),
   account: name ?? account ?? null,
   caller: caller ?? null
 })

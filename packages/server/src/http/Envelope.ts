@@ -15,6 +15,7 @@ import {
 } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { clientLeft } from "@muniment/domain/Operations"
+import { SpentTimes, type StageMillis } from "@muniment/domain/StageTimes"
 import type { CallTally } from "../operator/series/ServiceSeries.ts"
 import { pathOf } from "../paths.ts"
 import { type KnownRequest, logRequest, RequestAccount } from "./RequestLog.ts"
@@ -53,12 +54,14 @@ const enveloped = <E, R>(
     const requestId = requestIdOf(request.headers["x-request-id"], () => webCrypto.randomUUID())
     const startedNanos = clock.monotonicTimeNanosUnsafe()
     const known: KnownRequest = {}
+    const stages: StageMillis = {}
     const route = routePattern(method, path)
     const answered = (isAlias(path) ? Effect.succeed(noSuchRoute(method, path)) : handler).pipe(
       Effect.catchCause((cause) => answerFor(cause, method, path, requestId)),
       Effect.updateContext((context: Context.Context<R>) =>
         context.pipe(
           Context.add(RequestAccount, known),
+          Context.add(SpentTimes, stages),
           Context.add(References.CurrentLogAnnotations, {
             ...Context.get(context, References.CurrentLogAnnotations),
             requestId
@@ -83,7 +86,9 @@ const enveloped = <E, R>(
           caller,
           agentId,
           code,
-          deleted
+          deleted,
+          // What goes on behind the answer is no time of this call.
+          stages: { ...stages }
         })
         tally.add(status, millis)
       }

@@ -8,6 +8,7 @@
 import { Context, Effect, Layer, Option, Queue } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import type { MemoryRecord } from "@muniment/domain/Memory"
+import { spentOn } from "@muniment/domain/StageTimes"
 import { traced } from "@muniment/domain/traced"
 import type { QueryVectors } from "@muniment/engine/namespace/NamespaceQuery"
 import { isForeign } from "@muniment/language/text/Language"
@@ -89,7 +90,7 @@ const make = Effect.gen(function* () {
     const texts = records.map((record) => denseTexts(record))
     const isSmall = queuedPassages + texts.flat().length <= Limits.vectorWaitTextsMax
     if (wait === "briefly" && !isSmall) return none
-    const vectors = embedder.embedPassages(texts.flat(), model).pipe(
+    const vectors = spentOn("embedding", embedder.embedPassages(texts.flat(), model)).pipe(
       Effect.map((values) => vectorsOf(model, texts, values)),
       Effect.orElseSucceed(() => none)
     )

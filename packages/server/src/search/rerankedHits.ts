@@ -6,6 +6,7 @@ import { Clock, Effect, Option } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { toCredits } from "@muniment/domain/Money"
 import type { FoundMemories, RerankExplanation } from "@muniment/domain/SearchResult"
+import { spentOn } from "@muniment/domain/StageTimes"
 import type { MemoryHit, Reordering } from "@muniment/engine/search/MemorySearch"
 import { denseText } from "@muniment/engine/text/MemoryText"
 import { ModelRanker, type RankRequest } from "@muniment/insight/ranking/ModelRanker"
@@ -44,17 +45,20 @@ export const makeReranking = Effect.gen(function* () {
       ...(request && { reranked: false }),
       ...(request && model === undefined && { rerankProblem: noModel })
     }
-    const by = Effect.fn("rerankedHits")(function* (hits: Hits) {
-      if (model !== undefined && hits.length > 1) {
-        const { explain, ordered, problem } = yield* orderedBy(model, hits)
-        told = { reranked: problem === undefined, ...(problem && { rerankProblem: problem }), explain }
-        if (problem === undefined) return ordered
-      }
-      if (encoder === undefined) return hits
-      const { explain, ordered } = yield* orderedBy(encoder, hits)
-      told = { ...told, explain }
-      return ordered
-    })
+    const by = Effect.fn("rerankedHits")(
+      function* (hits: Hits) {
+        if (model !== undefined && hits.length > 1) {
+          const { explain, ordered, problem } = yield* orderedBy(model, hits)
+          told = { reranked: problem === undefined, ...(problem && { rerankProblem: problem }), explain }
+          if (problem === undefined) return ordered
+        }
+        if (encoder === undefined) return hits
+        const { explain, ordered } = yield* orderedBy(encoder, hits)
+        told = { ...told, explain }
+        return ordered
+      },
+      (ordering) => spentOn("reranking", ordering)
+    )
     return { hits: Math.max(encoder?.hitsMax ?? 0, model?.hitsMax ?? 0), by, told: () => told }
   }
 })

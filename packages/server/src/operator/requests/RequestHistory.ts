@@ -12,6 +12,7 @@ import { dayMillis } from "@muniment/domain/CalendarDay"
 import { Limits } from "@muniment/domain/Limits"
 import { type DeletionRecord, clientLeft } from "@muniment/domain/Operations"
 import { firstOperator } from "@muniment/domain/Operator"
+import { callStages, type StageMillis } from "@muniment/domain/StageTimes"
 import { Database, SqliteError, attempt } from "@muniment/sqlite/Database"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { Rounds } from "@muniment/worker/Rounds"
@@ -20,7 +21,7 @@ import { DataDirectory } from "../../DataDirectory.ts"
 export class RequestHistory extends Context.Service<
   RequestHistory,
   {
-    /** Newest first, with what has just ended. */
+    /** With what has just ended. */
     readonly list: (filter: RequestFilter) => Effect.Effect<ReadonlyArray<KeptRequest>>
     /** Removes what an account called; `accountId` need not exist any more. */
     readonly forget: (accountId: string) => Effect.Effect<void>
@@ -85,12 +86,15 @@ export const makeRequestHistory = Effect.fnUntraced(function* (
 
   const list = Effect.fn("RequestHistory.list")(function* (filter: RequestFilter) {
     yield* flush
-    const found: Array<KeptRequest> = []
-    const oldest = file.oldest
+    let found: ReadonlyArray<KeptRequest> = []
+    const oldest = Math.max(file.oldest, (filter.after ?? 0) + 1)
     let until = Math.min(filter.before ?? Number.MAX_SAFE_INTEGER, file.newest + 1)
-    while (until > oldest && found.length < filter.limit) {
+    while (until > oldest && (filter.isSlowestFirst === true || found.length < filter.limit)) {
       const from = Math.max(oldest, until - windowIds)
-      found.push(...file.list({ ...filter, limit: filter.limit - found.length }, from, until))
+      if (filter.isSlowestFirst === true) {
+        const all = [...found, ...file.list(filter, from, until)]
+        found = all.sort((one, other) => other.millis - one.millis).slice(0, filter.limit)
+      } else found = [...found, ...file.list({ ...filter, limit: filter.limit - found.length }, from, until)]
       until = from
       yield* Effect.yieldNow
     }
@@ -111,14 +115,22 @@ export interface KeptRequest extends RequestEntry {
 }
 
 export interface RequestFilter {
-  /** Only entries with a smaller id. */
+  /** Only entries with a smaller id, and with a greater one. */
   readonly before?: number | undefined
+  readonly after?: number | undefined
   /** Id. */
   readonly account?: string | undefined
   readonly caller?: string | undefined
   /** An operation, or the group before its dot. */
   readonly operation?: string | undefined
+  readonly agentId?: string | undefined
   readonly isRefused?: boolean | undefined
+  /** First and last; a range has no call whose client left. */
+  readonly statuses?: readonly [from: number, to: number] | undefined
+  /** Took at least as long. */
+  readonly millisMin?: number | undefined
+  /** Those that took longest first, of equal ones the newest; else the newest first. */
+  readonly isSlowestFirst?: boolean | undefined
   /** A call of an operator in place of an account. */
   readonly isByOperator?: boolean | undefined
   /** Milliseconds, `until` excluded. */
@@ -142,7 +154,8 @@ const schema = `
     caller TEXT,
     deleted TEXT,
     agent TEXT,
-    code TEXT
+    code TEXT,
+    stages TEXT
   ) STRICT;
   CREATE INDEX IF NOT EXISTS request_account ON request(account, id);
 `
@@ -171,15 +184,15 @@ export class RequestFile {
 
   add(entries: ReadonlyArray<RequestEntry>): void {
     const insert = this.#database.prepare(
-      `INSERT INTO request (at, method, operation, status, millis, account, caller, deleted, agent, code)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+      `INSERT INTO request (at, method, operation, status, millis, account, caller, deleted, agent, code, stages)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
     )
     this.#database.transaction(() => {
       for (const { account = null, agentId = null, at, caller = null, code = null, deleted, ...entry } of entries) {
         const scope = deleted === undefined ? null : JSON.stringify(deleted)
         const { method, millis, operation, status } = entry
-        const rounded = Math.round(millis * 10) / 10
-        insert.run(at, method, operation, status, rounded, account, caller, scope, agentId, code)
+        const spent = stagesText(entry.stages)
+        insert.run(at, method, operation, status, tenths(millis), account, caller, scope, agentId, code, spent)
       }
     })
   }
@@ -203,7 +216,7 @@ export class RequestFile {
     return Number(this.#database.value("SELECT coalesce(min(id), 0) FROM request"))
   }
 
-  /** Newest first, of the ids from `from` on and below `until`. */
+  /** Of the ids from `from` on and below `until`. */
   list(filter: RequestFilter, from: number, until: number): ReadonlyArray<KeptRequest> {
     const conditions = ["id >= ?", "id < ?"]
     const values: Array<string | number> = [from, until]
@@ -213,8 +226,12 @@ export class RequestFile {
       conditions.push(condition)
       values.push(...known)
     }
-    const { account, caller, isByOperator, isRefused, operation } = filter
+    const { account, agentId, caller, isByOperator, isRefused, isSlowestFirst = false, operation, statuses } = filter
     add("account = ?", account)
+    add("agent = ?", agentId)
+    add("millis >= ?", filter.millisMin)
+    add("status BETWEEN ? AND ?", ...(statuses ?? []))
+    if (statuses !== undefined && statuses[0] < statuses[1]) add("status <> ?", clientLeft)
     if (caller === firstOperator.name) conditions.push(byOperator)
     else add("caller = ?", caller)
     add("(operation = ? OR substr(operation, 1, length(?)) = ?)", ...namesOf(operation))
@@ -223,7 +240,9 @@ export class RequestFile {
     if (isRefused !== undefined) conditions.push(isRefused ? refused : `not (${refused})`)
     if (isByOperator !== undefined) conditions.push(isByOperator ? byOperator : `NOT coalesce(${byOperator}, FALSE)`)
     const rows = this.#database
-      .prepare(`SELECT * FROM request WHERE ${conditions.join(" AND ")} ORDER BY id DESC LIMIT ?`)
+      .prepare(
+        `SELECT * FROM request WHERE ${conditions.join(" AND ")} ORDER BY ${isSlowestFirst ? "millis DESC, " : ""}id DESC LIMIT ?`
+      )
       .all(...values, filter.limit)
     return rows.map((row): KeptRequest => ({
       id: Number(row["id"]),
@@ -236,6 +255,7 @@ export class RequestFile {
       caller: row["caller"] === null ? undefined : String(row["caller"]),
       ...(row["agent"] !== null && { agentId: String(row["agent"]) }),
       ...(row["code"] !== null && { code: String(row["code"]) }),
+      ...(row["stages"] !== null && { stages: stagesIn(String(row["stages"])) }),
       ...(row["deleted"] !== null && { deleted: JSON.parse(String(row["deleted"])) as DeletionRecord })
     }))
   }
@@ -255,6 +275,20 @@ export class RequestFile {
   }
 }
 
+const tenths = (millis: number): number => Math.round(millis * 10) / 10
+
+/** Milliseconds in the order of the stages, so that a row stays short: "3.1,,1.5". Null: none took any time. */
+const stagesText = (stages: StageMillis = {}): string | null =>
+  callStages
+    .map((stage) => tenths(stages[stage] ?? 0) || "")
+    .join(",")
+    .replace(/,+$/, "") || null
+
+const stagesIn = (text: string): StageMillis =>
+  Object.fromEntries(
+    text.split(",").flatMap((millis, at) => (millis === "" ? [] : [[callStages[at] ?? "", Number(millis)]]))
+  )
+
 /** An operation, and what the names of its group begin with. */
 const namesOf = (operation: string | undefined): ReadonlyArray<string> =>
   operation === undefined ? [] : [operation, `${operation}.`, `${operation}.`]
@@ -265,7 +299,7 @@ const opened = (filename: string): Database => {
     database.exec(schema)
     // A file of an earlier release.
     const columns = database.prepare("SELECT name FROM pragma_table_info('request')").all()
-    for (const added of ["deleted", "agent", "code"]) {
+    for (const added of ["deleted", "agent", "code", "stages"]) {
       if (!columns.some(({ name }) => name === added)) database.exec(`ALTER TABLE request ADD COLUMN ${added} TEXT`)
     }
     return database
@@ -307,14 +341,15 @@ interface RequestEntry {
   /** Code of a refusal or a failure, as in its answer. */
   readonly code?: string | undefined
   readonly deleted?: DeletionRecord | undefined
+  readonly stages?: StageMillis | undefined
 }
 
 /**
  * Calls of accounts that are to be written down: who called which operation when, and how it ended. A call costs one
  * entry of a list; what the store does not take in time is dropped, the oldest first.
  *
- * Invariant: names of operations and agents, ids of keys, addresses of wallets, codes of errors; of a deletion, whom and
- * how many memories it concerned; never content, never a query.
+ * Invariant: names of operations and agents, ids of keys, addresses of wallets, codes of errors, times; of a deletion, whom
+ * and how many memories it concerned; never content, never a query.
  */
 export class PendingRequests {
   #entries: Array<RequestEntry> = []

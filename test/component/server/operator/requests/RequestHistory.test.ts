@@ -55,6 +55,42 @@ describe("calls of accounts", () => {
     file.close()
   })
 
+  it("are found by agent, status and time, with the stages of their time, the slowest first where that is asked", () => {
+    const file = new RequestFile(undefined, 100)
+    const call = (millis: number, status: number, agentId: string, stages = {}) => {
+      file.add([{ ...entry(start + millis, "a", status), millis, agentId, stages }])
+    }
+    call(5, 200, "desk", { embedding: 3.14, records: 0.01, storing: 1 })
+    call(900, 200, "desk")
+    call(30, 404, "lamp")
+    call(700, 503, "desk")
+    call(900, 499, "lamp")
+    const found = (filter: Partial<RequestFilter>) =>
+      file.list({ limit: 10, ...filter }, 0, 100).map(({ id, millis }) => [id, millis])
+    expect(file.list({ limit: 10 }, 0, 2)[0]!.stages).toEqual({ embedding: 3.1, storing: 1 })
+    expect(file.list({ limit: 10 }, 2, 3)[0]).not.toHaveProperty("stages")
+    expect(found({ agentId: "lamp" }).map(([id]) => id)).toEqual([5, 3])
+    expect(found({ statuses: [400, 499] }).map(([id]) => id)).toEqual([3])
+    expect(found({ statuses: [499, 499] }).map(([id]) => id)).toEqual([5])
+    expect(found({ statuses: [500, 599] }).map(([id]) => id)).toEqual([4])
+    expect(found({ millisMin: 700, isSlowestFirst: true })).toEqual([
+      [5, 900],
+      [2, 900],
+      [4, 700]
+    ])
+    file.close()
+  })
+
+  it.effect("are the slowest of all that are kept, or those after an id", function* () {
+    yield* TestClock.setTime(start)
+    const { history, pending } = yield* opened(undefined)
+    for (let at = 0; at < 50; at++) pending.add({ ...entry(start + at), millis: (at * 7) % 50 })
+    const slowest = yield* history.list({ limit: 3, isSlowestFirst: true })
+    expect(slowest.map(({ millis }) => millis)).toEqual([49, 48, 47])
+    const later = yield* history.list({ limit: 100, after: 46 })
+    expect(later.map(({ id }) => id)).toEqual([50, 49, 48, 47])
+  })
+
   it.effect("are listed newest first, at once and after a restart, and go on before an id", function* () {
     yield* TestClock.setTime(start)
     const path = requestsFile()
