@@ -332,6 +332,30 @@ describe("subjects and profiles", () => {
     expect((await ann.call("GET", "/v1/subjects?cursor=nonsense")).status).toBe(400)
   })
 
+  it("says which facts contradict each other, of any agent, and counts them by subject where that is asked", async () => {
+    const store = async (agentId: string, subject: string, text: string) => {
+      const body = { agentId, subjectId: "torn", memories: [fact(subject, text)] }
+      return (await ann.post("/v1/memories", body)).body.created[0].id
+    }
+    const older = await store("helper", "Tom", "lives in Oslo")
+    await store("helper", "Tom", "works at Toto")
+    await store("helper", "Liz", "lives in Riga")
+    const newer = await store("other", "Tom", "lives in Bergen")
+    const profile = async (query = "") => (await ann.call("GET", `/v1/subjects/torn/profile${query}`)).body
+    const whole = await profile()
+    const about = whole.topics.flatMap(({ facts }: { facts: Array<{ id: string; about?: string }> }) => facts)
+    const named = about.find(({ id }: { id: string }) => id === newer)?.about
+    expect(whole.conflicts).toEqual([
+      { attribute: "home", ...(named !== undefined && { about: named }), facts: [newer, older] }
+    ])
+    expect((await profile("?agentId=other")).conflicts).toEqual([])
+    const counted = (await ann.call("GET", "/v1/subjects?contains=torn&conflicts=true")).body.subjects
+    expect(counted).toMatchObject([{ subjectId: "torn", conflicts: 1 }])
+    expect((await ann.call("GET", "/v1/subjects?contains=torn")).body.subjects[0]).not.toHaveProperty("conflicts")
+    await ann.call("DELETE", `/v1/memories/${older}`)
+    expect((await profile()).conflicts).toEqual([])
+  })
+
   it("tell what is known now by topic, with what held before and the messages that told it", async () => {
     const { body } = await ann.call("GET", "/v1/subjects/bob/profile?timeZone=Europe/Oslo")
     const topics = Object.fromEntries(
@@ -340,7 +364,7 @@ describe("subjects and profiles", () => {
         facts
       ])
     )
-    expect(body).toMatchObject({ subjectId: "bob", names: ["Bob"], isComplete: true })
+    expect(body).toMatchObject({ subjectId: "bob", names: ["Bob"], isComplete: true, conflicts: [] })
     expect(topics.home).toEqual([
       expect.objectContaining({
         text: "Bob moved to Bergen",

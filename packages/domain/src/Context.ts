@@ -163,6 +163,9 @@ export const SubjectParameters = {
       description: "Page size, 1 to 100; default 50."
     })
   ),
+  conflicts: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "True: says of each subject how many conflicts its profile has." })
+  ),
   cursor: Schema.optionalKey(PageCursor)
 }
 
@@ -175,7 +178,8 @@ export const SubjectPage = Schema.Struct({
         description: "What they are called, as it was told first, then aliases."
       }),
       memories: Schema.Int,
-      newestAt: Schema.Int.annotate({ description: "Milliseconds: when the newest of these memories was stored." })
+      newestAt: Schema.Int.annotate({ description: "Milliseconds: when the newest of these memories was stored." }),
+      conflicts: Schema.optionalKey(Schema.Int.annotate({ description: "Where they are asked for." }))
     })
   ),
   nextCursor: Schema.optionalKey(Schema.String)
@@ -227,6 +231,19 @@ export const SubjectProfile = Schema.Struct({
       )
     })
   ),
+  conflicts: Schema.Array(
+    Schema.Struct({
+      attribute: Schema.String.annotate({
+        description: "What cannot have all of these values: `home`, `workplace`, or as the newest fact calls it.",
+        examples: ["home", "favourite colour"]
+      }),
+      about: Schema.optionalKey(Schema.String.annotate({ description: "As of its facts." })),
+      facts: Schema.Array(MemoryId).annotate({ description: "Of the facts in `topics`, newest first; at least two." })
+    })
+  ).annotate({
+    description:
+      "Facts that contradict each other: several current values of one person for an attribute that has one at a time, or a liking and a dislike of the same thing. Told by English words."
+  }),
   total: Schema.Int.annotate({ description: "Memories of the subject that are no messages." }),
   isComplete: Schema.Boolean.annotate({
     description: `False: there are more than ${Limits.profileMemoriesMax}; these are the newest.`

@@ -271,7 +271,7 @@ const Tags = ({ memory, onChanged }: { readonly memory: Memory; readonly onChang
 const messagesMax = 200
 
 /** Sources of a memory: the messages, in their words, and a link to their thread. */
-const Sources = ({ entry: { how, memory } }: { readonly entry: HistoryEntry }) => {
+export const Sources = ({ entry: { how, memory } }: { readonly entry: HistoryEntry }) => {
   const ids = systemList(memory, "sourceMessageIds")
   const sources = sourcesOf(memory)
   const place = conversationOf(memory)

@@ -6,12 +6,13 @@ import { type Everyone, everyone, isCalled } from "../service/people.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { ago } from "../service/text.ts"
 import { count, countOfMemories } from "../service/words.ts"
-import { FacetField, Field } from "../ui/Field.tsx"
+import { memoryChanges } from "../service/undo.ts"
+import { Choice, FacetField, Field } from "../ui/Field.tsx"
 import { Empty, Notice, Show, Stored } from "../ui/Notice.tsx"
 import { UserText } from "../ui/UserText.tsx"
+import { Conflicts, type KnownFact } from "./Conflicts.tsx"
 
 type Topic = SubjectProfile["topics"][number]
-type Fact = Topic["facts"][number]
 
 const shownMax = 200
 
@@ -19,7 +20,7 @@ export const People = () => {
   const given = parameters.value
   const agentId = given.get("agentId") ?? ""
   const chosen = given.get("subjectId") ?? ""
-  const { loaded } = useLoad((signal) => everyone(agentId, signal), [agentId])
+  const { loaded } = useLoad((signal) => everyone(agentId, signal), [agentId, memoryChanges.value])
   return (
     <>
       <div class="head">
@@ -38,6 +39,15 @@ export const People = () => {
                 onValue={(value) => change({ agentId: value })}
               />
             </div>
+            <Choice
+              label="Who"
+              value={given.get("conflicts") ?? ""}
+              options={[
+                ["", "everyone"],
+                ["only", "of whom facts contradict each other"]
+              ]}
+              onValue={(conflicts) => change({ conflicts })}
+            />
             <Show of={loaded}>{(all) => <Listed all={all} name={given.get("name") ?? ""} chosen={chosen} />}</Show>
           </section>
           {chosen === "" ? (
@@ -57,7 +67,8 @@ export const People = () => {
 
 const Listed = (given: { readonly all: Everyone; readonly name: string; readonly chosen: string }) => {
   const { isWhole, people } = given.all
-  const found = people.filter(isCalled(given.name))
+  const isOfConflicts = parameters.value.get("conflicts") === "only"
+  const found = people.filter(isCalled(given.name)).filter(({ conflicts = 0 }) => !isOfConflicts || conflicts > 0)
   return (
     <>
       {!isWhole && (
@@ -66,7 +77,13 @@ const Listed = (given: { readonly all: Everyone; readonly name: string; readonly
         </Notice>
       )}
       {found.length === 0 ? (
-        <p class="muted">{given.name === "" ? "No memory names a subject." : "Nobody is called so."}</p>
+        <p class="muted">
+          {isOfConflicts
+            ? "No facts of one person contradict each other."
+            : given.name === ""
+              ? "No memory names a subject."
+              : "Nobody is called so."}
+        </p>
       ) : (
         <>
           <p class="small muted">
@@ -74,7 +91,7 @@ const Listed = (given: { readonly all: Everyone; readonly name: string; readonly
             {found.length > shownMax && `, the first ${shownMax} are shown`}
           </p>
           <ul class="choices">
-            {found.slice(0, shownMax).map(({ memories, names, newestAt, subjectId }) => (
+            {found.slice(0, shownMax).map(({ conflicts = 0, memories, names, newestAt, subjectId }) => (
               <li key={subjectId}>
                 <button type="button" aria-current={subjectId === given.chosen} onClick={() => change({ subjectId })}>
                   <span class="what">
@@ -83,6 +100,12 @@ const Listed = (given: { readonly all: Everyone; readonly name: string; readonly
                   <span class="small muted number">{count(memories)}</span>
                   <span class="small muted">
                     <UserText of={names.length === 0 ? "no name known" : subjectId} /> · {ago(newestAt)}
+                    {conflicts > 0 && (
+                      <>
+                        {" "}
+                        <span class="badge warn">{countOfConflicts(conflicts)}</span>
+                      </>
+                    )}
                   </span>
                 </button>
               </li>
@@ -94,15 +117,17 @@ const Listed = (given: { readonly all: Everyone; readonly name: string; readonly
   )
 }
 
+const countOfConflicts = (value: number): string => `${count(value)} ${value === 1 ? "conflict" : "conflicts"}`
+
 const Profile = ({ agentId, subjectId }: { readonly agentId: string; readonly subjectId: string }) => {
   const { loaded } = useLoad(
     (signal) => call("GET", `/v1/subjects/${encodeURIComponent(subjectId)}/profile`, { query: { agentId }, signal }),
-    []
+    [memoryChanges.value]
   )
   return (
     <section class="card stack" aria-label="Profile">
       <Show of={loaded}>
-        {({ isComplete, names, people, topics, total }) => (
+        {({ conflicts, isComplete, names, people, topics, total }) => (
           <>
             <div class="head">
               <h2>
@@ -124,6 +149,9 @@ const Profile = ({ agentId, subjectId }: { readonly agentId: string; readonly su
               <UserText of={[subjectId, ...names.slice(1)].join(", ")} /> · {countOfMemories(total)}
             </p>
             {!isComplete && <Notice tone="warn">There is more than a profile takes: these are the newest.</Notice>}
+            {conflicts.length > 0 && (
+              <Conflicts conflicts={conflicts} facts={topics.flatMap(({ facts }) => facts)} subjectId={subjectId} />
+            )}
             {total === 0 && <p class="muted">Nothing but messages is known.</p>}
             {topics.map((topic) => (
               <TopicFacts key={topic.topic} topic={topic} subjectId={subjectId} />
@@ -147,7 +175,7 @@ const TopicFacts = ({ subjectId, topic: { facts, topic } }: { readonly topic: To
   </section>
 )
 
-const FactLine = ({ fact, subjectId }: { readonly fact: Fact; readonly subjectId: string }) => {
+const FactLine = ({ fact, subjectId }: { readonly fact: KnownFact; readonly subjectId: string }) => {
   const { about, agentId, id, on, since, sourceMessageIds, text, versions } = fact
   return (
     <li class="made">

@@ -17,7 +17,7 @@ export const everyone = async (agentId: string, signal: AbortSignal): Promise<Ev
   const people: Array<Person> = []
   let cursor: string | undefined
   do {
-    const query = { agentId, limit: pageSize, cursor }
+    const query = { agentId, limit: pageSize, conflicts: true, cursor }
     const page: SubjectPage = await call("GET", "/v1/subjects", { query, signal })
     people.push(...page.subjects)
     cursor = page.nextCursor

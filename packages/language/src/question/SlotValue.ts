@@ -159,6 +159,49 @@ export const slotStated = (memory: StatedMemory, statement: StatedBy, text: stri
   return stated ?? attributeSlot(ATTRIBUTE.exec(text)?.[1] ?? "", tokenize(subject ?? ""))
 }
 
+interface StatedValue {
+  readonly slot: string
+  /** `home`, or as the statement has it: "favourite colour", "tea". */
+  readonly attribute: string
+  /** Stems of the value; of a preference whether it is a liking. */
+  readonly value: ReadonlySet<string>
+}
+
+/** What a stored statement says that its slot holds; undefined: it fills none. */
+export const valueStated = (memory: StatedMemory, statement: StatedBy, line: string): StatedValue | undefined => {
+  // "Alice: is a nurse" is how a fact reads whose first word is no known verb.
+  const text = line.replace(/^([^:]{1,80}): (?=\p{Ll})/u, "$1 ")
+  const slot = slotStated(memory, statement, text)
+  if (slot === undefined) return undefined
+  if (memory.kind === "preference_memory") {
+    const isDislike = /^(?:dislikes|avoids)$/.test(String(memory.data["preferenceType"]))
+    const value = new Set([isDislike ? "dislike" : "liking"])
+    return { slot, attribute: String(memory.data["preference"]), value }
+  }
+  const form = predicates.get(slot)
+  const attribute = form === undefined ? ATTRIBUTE.exec(text) : undefined
+  const found = form?.exec(text) ?? attribute
+  if (found === undefined || found === null) return undefined
+  // A predicate holds the value, or its first letter.
+  const said = text.slice(form === undefined ? found[0].length : found.index).replace(MOVED_FROM, "")
+  const value = new Set(tokenize(said.replace(PREDICATE_WORDS, "").replace(BESIDE_VALUE, "")))
+  for (const unit of units) value.delete(unit)
+  const name = attribute?.[1]?.replace(/^.*?['’]s (?=\S)/u, "").replace(/^(?:their|his|her|the|my) /i, "")
+  return value.size === 0 ? undefined : { slot, attribute: name ?? slot, value }
+}
+
+const MOVED_FROM = /^.*?\bfrom [\p{L} ]+?(?= (?:to|in) )/u
+/** What a predicate has before its value. */
+const predicateWords =
+  "live lives living based reside resides moved relocated work works worked working employed started joined drive drives " +
+  "turned is am are was were have has now just currently recently still also already finally actually from to in at near " +
+  "for by as a an the come comes came born raised grew up originally"
+const PREDICATE_WORDS = new RegExp(`^(?: |(?:${predicateWords.replaceAll(" ", "|")})\\b)+`)
+/** What is told beside a value. */
+const BESIDE_VALUE =
+  /(?:[,.;:(]| (?:with|since|because|but|where|who|which|as|near|for|until|when|while|and (?:is|has|her|his|their)) ).*$/u
+const units = tokenize("year years old")
+
 export const isOfPast = (text: string): boolean =>
   /\b(?:used to|no longer|formerly|previously|any ?more|in the past|until recently)\b/i.test(text)
 

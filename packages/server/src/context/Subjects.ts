@@ -11,6 +11,7 @@ import { backingSources } from "@muniment/domain/Memory"
 import { traced } from "@muniment/domain/traced"
 import { instructionKind } from "@muniment/schemas/BuiltinKinds"
 import { MemoryService } from "../memories/MemoryService.ts"
+import { conflictsIn } from "./Conflicts.ts"
 import { type ContextDays, contextDays } from "./ContextLines.ts"
 import { eventDay } from "./FoundLines.ts"
 import { lineOf, makeSubjectFacts, type SubjectFact, type SubjectFacts } from "./SubjectFacts.ts"
@@ -18,6 +19,7 @@ import { lineOf, makeSubjectFacts, type SubjectFact, type SubjectFacts } from ".
 interface SubjectsAsked {
   readonly agentId: string | undefined
   readonly contains: string | undefined
+  readonly countsConflicts: boolean
   readonly limit: number
   /** The last subject of the page before. */
   readonly after: string | undefined
@@ -60,18 +62,22 @@ const list = traced("Subjects.list")(function* (
   memories: MemoryService["Service"],
   facts: SubjectFacts,
   call: PricedCall,
-  { after, agentId, contains, limit }: SubjectsAsked
+  { after, agentId, contains, countsConflicts, limit }: SubjectsAsked
 ) {
   const query = { facet: "subjects", filter: { agentId }, contains, after, order: "name", limit: limit + 1 } as const
   const { values } = yield* memories.facet(call, query)
   const page = values.slice(0, limit)
+  const known = (subjectId: string) => {
+    const scope = { agentId, subjectId }
+    return countsConflicts
+      ? Effect.map(facts.newest(call.caller, scope, Limits.profileMemoriesMax), (found) => ({
+          names: found.names,
+          conflicts: conflictsIn(found.facts).length
+        }))
+      : Effect.map(facts.names(call.caller, scope), (names) => ({ names }))
+  }
   const subjects = yield* Effect.forEach(page, ({ memories: count, newestAt, value: subjectId }) =>
-    Effect.map(facts.names(call.caller, { agentId, subjectId }), (names) => ({
-      subjectId,
-      names,
-      memories: count,
-      newestAt
-    }))
+    Effect.map(known(subjectId), (told) => ({ subjectId, ...told, memories: count, newestAt }))
   )
   return { subjects, next: values.length > limit ? page.at(-1)?.value : undefined }
 })
@@ -100,6 +106,11 @@ const profile = traced("Subjects.profile")(function* (
       relations: relations.map(({ of, relation }) => ({ relation, ...(of !== undefined && { of }) }))
     })),
     topics: topics.filter((one) => one.facts.length > 0),
+    conflicts: conflictsIn(known.facts).map(({ attribute, facts: [newest, ...others] }) => ({
+      attribute,
+      ...(newest?.about !== undefined && { about: newest.about }),
+      facts: [newest, ...others].flatMap((fact) => fact?.memory.id ?? [])
+    })),
     total: known.total,
     isComplete: known.total <= Limits.profileMemoriesMax
   }

@@ -174,10 +174,11 @@ export const contextHandlers = apiGroup(
         const made = yield* contexts.context(yield* CurrentCall, payload, headers["x-grants"])
         return { success: true as const, ...made }
       }),
-      subjects: Effect.fnUntraced(function* ({ query: { agentId, contains, cursor, limit } }) {
+      subjects: Effect.fnUntraced(function* ({ query: { agentId, conflicts, contains, cursor, limit } }) {
         const { next, ...page } = yield* subjects.list(yield* CurrentCall, {
           agentId,
           contains,
+          countsConflicts: conflicts === true,
           limit: limit ?? Limits.listPageDefault,
           after: cursor === undefined ? undefined : (yield* agentsCursor.decode(cursor)).after
         })
