@@ -139,6 +139,55 @@ it("exports all that is known of a subject, and erases it after saying how much 
   expect(await total("subjectId=carol")).toBe(24)
 })
 
+it("filters the timeline of a subject by text, kind and day, in the address, and says the times of day", async () => {
+  await open("#/subjects?subjectId=alice&what=all")
+  const subject = page.getByRole("region", { name: "Subject" })
+  const filters = subject.getByRole("region", { name: "Filters of the timeline" })
+  const entries = subject.locator(".timeline li")
+  await subject.getByText("I moved to Portland.").first().waitFor()
+  expect(await entries.first().innerText()).toMatch(/\b\d\d:\d\d\b/)
+  await subject
+    .getByText(/^said 2026-11-0\d \d\d:\d\d$/)
+    .first()
+    .waitFor()
+  const all = await entries.count()
+  await filters.getByLabel("Text").fill("PORTLAND")
+  await expect.poll(() => entries.count(), patience).toBeLessThan(all)
+  for (const text of await entries.allInnerTexts()) expect(text).toContain("Portland")
+  await filters.getByLabel("Text").fill("")
+  await filters.getByLabel("Kind").selectOption("conversation_message")
+  await expect.poll(() => entries.count(), patience).toBe(conversation.length)
+  await expect.poll(() => page.url()).toContain("kind=conversation_message")
+  await filters.getByRole("textbox", { name: "To" }).fill("2020-01-01")
+  await subject.getByText("Nothing matches these filters.").waitFor()
+  await filters.getByRole("textbox", { name: "To" }).fill("")
+  await filters.getByRole("textbox", { name: "From" }).fill("2020-01-01")
+  await expect.poll(() => entries.count(), patience).toBe(conversation.length)
+})
+
+it("looks for a text in the timeline through as many pages as it takes", async () => {
+  const subjectId = "long"
+  for (const from of [0, 100, 200]) {
+    const memories = Array.from({ length: 100 }, (_, at) => fact("long", `note ${from + at}`))
+    await post("/v1/memories", { agentId: "assistant", subjectId, memories })
+  }
+  await open("#/subjects?subjectId=long&text=note+7&sort=asc")
+  const subject = page.getByRole("region", { name: "Subject" })
+  await subject.getByText("looked through 300 of 300").waitFor()
+  const shown = await subject.locator(".timeline li a").allInnerTexts()
+  expect(shown).toHaveLength(11)
+  expect(shown[0]).toMatch(/note 7$/)
+  const filters = subject.getByRole("region", { name: "Filters of the timeline" })
+  await filters.getByLabel("Text").fill("")
+  await subject.getByText("100 memories shown").waitFor()
+  await page.evaluate(`scrollTo(0, document.body.scrollHeight)`)
+  const box = (await filters.boundingBox())!
+  expect(box.y).toBeGreaterThanOrEqual(0)
+  expect(box.y + box.height).toBeLessThan(400)
+  await expectAccessible(page, 0, () => open("#/subjects?subjectId=long&text=note+7"))
+  await post("/v1/memories/batch/delete", { filters: { subjectId } })
+})
+
 it("finds a person by name, with what holds now, since when, from which message, and what held before", async () => {
   await open("#/people")
   await page.getByLabel("Name or id").fill("ALIC")

@@ -2,17 +2,15 @@
 import { useState } from "preact/hooks"
 import { change, parameters, linkTo } from "../service/route.ts"
 import { otherAccounts } from "../service/session.ts"
-import { countOfMemories, count, summary } from "../service/words.ts"
+import { countOfMemories, count } from "../service/words.ts"
 import { Empty, Notice, Refused, Show } from "../ui/Notice.tsx"
 import { useHasNone, ValueList, ErasableHead } from "../ui/ValueList.tsx"
 import type { ApiError } from "../service/api.ts"
 import { save } from "../service/browser.ts"
-import { allOf, type Facets, facetsOf, pageOf } from "../service/knowledge.ts"
+import { allOf, type Facets, facetsOf } from "../service/knowledge.ts"
 import { asApiError, useLoad } from "../service/load.ts"
-import { type Memory, type MemoryPage, systemNumber, systemText } from "../service/memories.ts"
-import { moment } from "../service/text.ts"
 import { UserText } from "../ui/UserText.tsx"
-import { Choice } from "../ui/Field.tsx"
+import { Timeline } from "./Timeline.tsx"
 
 export const Subjects = () => {
   const given = parameters.value
@@ -140,101 +138,6 @@ const CountsOf = (given: {
         {found.total > found.values.length && <span>and {count(found.total - found.values.length)} more</span>}
       </dd>
     </>
-  )
-}
-
-const dayLength = 10
-
-const Timeline = ({ subjectId }: { readonly subjectId: string }) => {
-  const [order, setOrder] = useState<"asc" | "desc">("desc")
-  const [what, setWhat] = useState<"extracted" | "all">("extracted")
-  const query = { subjectId, order, include: what, includeSuperseded: true }
-  const { loaded } = useLoad((signal) => pageOf(query, signal), [subjectId, order, what])
-  return (
-    <>
-      <div class="pair">
-        <Choice
-          label="Order"
-          value={order}
-          options={[
-            ["desc", "newest first"],
-            ["asc", "oldest first"]
-          ]}
-          onValue={setOrder}
-        />
-        <Choice
-          label="What"
-          value={what}
-          options={[
-            ["extracted", "no messages"],
-            ["all", "with messages"]
-          ]}
-          onValue={setWhat}
-        />
-      </div>
-      <Show of={loaded}>{(first) => <Pages key={`${order} ${what}`} first={first} query={query} />}</Show>
-    </>
-  )
-}
-
-const Pages = (given: { readonly first: MemoryPage; readonly query: Parameters<typeof pageOf>[0] }) => {
-  const [pages, setPages] = useState<ReadonlyArray<MemoryPage>>([])
-  const [error, showError] = useState<ApiError | undefined>(undefined)
-  const shown = [given.first, ...pages]
-  const memories = shown.flatMap((page) => page.memories)
-  const cursor = shown.at(-1)?.nextCursor
-  const days = Map.groupBy(memories, (memory) => moment(timeOf(memory)).slice(0, dayLength))
-  const more = (): void => {
-    pageOf({ ...given.query, cursor }).then(
-      (page) => setPages((before) => [...before, page]),
-      (cause: unknown) => showError(asApiError(cause))
-    )
-  }
-  return (
-    <>
-      <p class="small muted">{countOfMemories(given.first.total)}, superseded versions too</p>
-      {[...days].map(([day, ofDay]) => (
-        <section key={day} class="stack day" aria-label={day}>
-          <h3>{day}</h3>
-          <ol class="timeline">
-            {ofDay.map((memory) => (
-              <Entry key={memory.id} memory={memory} />
-            ))}
-          </ol>
-        </section>
-      ))}
-      {error !== undefined && <Refused error={error} />}
-      {cursor !== undefined && (
-        <div class="actions">
-          <button type="button" onClick={more}>
-            Show more
-          </button>
-        </div>
-      )}
-    </>
-  )
-}
-
-const timeOf = (memory: Memory): number => systemNumber(memory, "createdAt") ?? 0
-
-const Entry = ({ memory }: { readonly memory: Memory }) => {
-  const { context, data, id, kind } = memory
-  const subjectId = systemText(memory, "subjectId")
-  return (
-    <li class={context.isLatest ? "latest" : ""}>
-      <a class={context.isLatest ? "what" : "what superseded"} href={linkTo("memories", { subjectId, id })}>
-        <UserText of={summary(data)} />
-      </a>
-      <div class="meta">
-        <span>{moment(timeOf(memory)).slice(dayLength + 1)}</span>
-        <span class="badge">{kind}</span>
-        {!context.isLatest && <span class="badge warn">superseded</span>}
-        {context.when !== undefined && kind !== "conversation_message" && (
-          <span>happens {context.when.slice(0, dayLength)}</span>
-        )}
-        <UserText of={systemText(memory, "agentId")} />
-      </div>
-    </li>
   )
 }
 
