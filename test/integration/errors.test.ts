@@ -107,13 +107,11 @@ const extract = (rest: object) =>
   alice.post("/v1/memories", { agentId: "a", conversation: [{ role: "user", content: "I am Ann." }], ...rest })
 
 /** A conversation for a server with a language model, which cannot be reached. */
+const modelServer = (more: Readonly<Record<string, string>>) =>
+  sharedServer({ ...environment, MUNIMENT_LLM_PROVIDER: "openai-compatible", MUNIMENT_LLM_MODEL: "m", ...more })
+
 const withModel = async (more: Readonly<Record<string, string>>) => {
-  const own = await sharedServer({
-    ...environment,
-    MUNIMENT_LLM_PROVIDER: "openai-compatible",
-    MUNIMENT_LLM_MODEL: "m",
-    ...more
-  })
+  const own = await modelServer(more)
   // Nothing but the extraction: messages that are to be kept are stored in any case.
   const remember = "extracted"
   return own.call("POST", "/v1/memories", {
@@ -261,6 +259,13 @@ const rows: Readonly<Record<string, Row>> = {
   unknown_schema: { status: 400, provoke: () => extract({ schemas: ["unheard_of"] }) },
   // Nobody listens there.
   extraction_unavailable: { status: 503, provoke: () => withModel({ MUNIMENT_LLM_BASE_URL: "http://127.0.0.1:9/v1" }) },
+  model_unavailable: {
+    status: 503,
+    provoke: async () => {
+      const own = await modelServer({ MUNIMENT_LLM_BASE_URL: "http://127.0.0.1:9/v1" })
+      return own.call("POST", "/v1/chat", { body: { messages: [{ role: "user", content: "Hello" }] } })
+    }
+  },
   model_budget_exhausted: { status: 429, provoke: () => withModel({ MUNIMENT_LLM_TOKENS_PER_DAY: "1" }) },
   namespace_unavailable: { status: 503, provoke: async () => (await afterDamage()).file },
   control_unavailable: { status: 503, provoke: () => failingControl() },

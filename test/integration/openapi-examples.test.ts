@@ -34,6 +34,7 @@ const absent: Readonly<Record<string, string>> = {
   "POST /admin/webhooks/resend": "webhook_not_found",
   "POST /admin/webhooks/test": "webhook_not_configured",
   // Of a language model; none is configured.
+  "POST /v1/chat": "no_language_model",
   "POST /admin/reread": "no_language_model",
   // There is no language model.
   "POST /admin/consolidations": "consolidation_off",

@@ -157,7 +157,7 @@ describe("the document", () => {
   it("has the prices of the contract", () => {
     const prices = Object.fromEntries(
       routes
-        .filter(({ path }) => /^\/v1\/(?:memories|context|subjects)/.test(path))
+        .filter(({ path }) => /^\/v1\/(?:memories|context|chat|subjects)/.test(path))
         .map(({ method, path, operation }) => [`${method} ${path}`, operation["x-price-credits"]])
     )
     expect(prices).toEqual({
@@ -179,11 +179,12 @@ describe("the document", () => {
       "POST /v1/memories/batch/update": 4,
       "POST /v1/memories/batch/create": 10,
       "POST /v1/context": 2,
+      "POST /v1/chat": 2,
       "GET /v1/subjects": 1,
       "GET /v1/subjects/{id}/profile": 1
     })
     for (const { path, operation } of routes) {
-      if (/^\/v1\/(?:memories|context|subjects)/.test(path)) continue
+      if (/^\/v1\/(?:memories|context|chat|subjects)/.test(path)) continue
       expect([path, operation["x-price-credits"]]).toEqual([path, path === "/v1/attestations" ? 3 : 0])
     }
   })
@@ -382,6 +383,7 @@ describe("what generators of clients need", () => {
       "POST /v1/memories/batch/update",
       "POST /v1/memories/search",
       "POST /v1/context",
+      "POST /v1/chat",
       "PATCH /v1/schemas/{name}",
       "POST /admin/quotas",
       "POST /v1/keys",

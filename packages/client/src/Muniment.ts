@@ -120,6 +120,11 @@ export class Muniment implements ContractClient {
     return answer as ContextAnswers[Format]
   }
 
+  /** What the service's language model replies to the last turn, handed the context for it; stores nothing. */
+  chat(body: Body<"chat">, options?: CallOptions): Promise<Answer<"chat">> {
+    return this.#read("chat", { method: "POST", path: "/chat", body }, options)
+  }
+
   /** One page of whom memories belong to, by id, with the names that they are called by. */
   subjects(query: Query<"subjects"> = {}, options?: CallOptions): Promise<Answer<"subjects">> {
     return this.#read("subjects", { method: "GET", path: "/subjects", query }, options)

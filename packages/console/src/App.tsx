@@ -34,6 +34,7 @@ import { MemoryMapPage } from "./pages/MemoryMapPage.tsx"
 import { OwnAccount, SuspendedPage } from "./pages/OwnAccount.tsx"
 import { Overview } from "./pages/Overview.tsx"
 import { People } from "./pages/People.tsx"
+import { Playground } from "./pages/Playground.tsx"
 import { Search } from "./pages/Search.tsx"
 import { Schemas } from "./pages/Schemas.tsx"
 import { Subjects } from "./pages/Subjects.tsx"
@@ -63,6 +64,7 @@ const pages: ReadonlyArray<PageEntry> = [
   { name: "memories", title: "Memories", icon: "memories", show: Memories, ...memory },
   { name: "search", title: "Search", icon: "search", show: Search, ...memory },
   { name: "context", title: "Context", icon: "context", show: ContextPage, ...memory },
+  { name: "playground", title: "Playground", icon: "playground", show: Playground, ...memory },
   { name: "evaluate", title: "Evaluate", icon: "good", show: Evaluate, ...memory },
   { name: "map", title: "Map", icon: "map", show: MemoryMapPage, ...memory },
   { name: "conversations", title: "Conversations", icon: "conversations", show: Conversations, ...memory },

@@ -4,7 +4,7 @@ import { App } from "./App.tsx"
 import { call } from "./service/api.ts"
 import { asApiError } from "./service/load.ts"
 import { clearAddress } from "./service/route.ts"
-import { endedBecause, hasOpenId, session } from "./service/session.ts"
+import { endedBecause, hasModel, hasOpenId, session } from "./service/session.ts"
 import { applyTheme } from "./service/browser.ts"
 
 /** What a sign-in at a provider that was refused leads back with. */
@@ -22,8 +22,7 @@ const signIn = async (): Promise<void> => {
     // Neither the history nor a copied address keeps it.
     clearAddress()
     try {
-      session.value = (await call("POST", "/console/session", { body: { link } })).session
-      return
+      await call("POST", "/console/session", { body: { link } })
     } catch (cause) {
       endedBecause.value = asApiError(cause).message
     }
@@ -36,6 +35,7 @@ const signIn = async (): Promise<void> => {
   try {
     const answer = await call("GET", "/console/session")
     hasOpenId.value = answer.openId
+    hasModel.value = answer.languageModel
     session.value = answer.session
   } catch (cause) {
     endedBecause.value = asApiError(cause).message

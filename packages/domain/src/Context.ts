@@ -150,6 +150,41 @@ export const ContextAnswer = Schema.Struct({
 })
 export type ContextAnswer = typeof ContextAnswer.Type
 
+const { agentId, maxTokens, now, subjectId, timeZone, tokenizer } = ContextRequest.fields
+
+/** Body of POST /chat. */
+export const ChatRequest = Schema.Struct({
+  agentId,
+  subjectId,
+  messages: Conversation.annotate({
+    description: "The turns so far, of `user` and `assistant`; the last is the user's, which is replied to."
+  }),
+  maxTokens,
+  tokenizer,
+  now,
+  timeZone
+}).annotate({
+  examples: [
+    {
+      agentId: "assistant",
+      subjectId: "user-42",
+      messages: [{ role: "user", content: "Any idea for dinner tonight?" }]
+    }
+  ]
+})
+export type ChatRequest = typeof ChatRequest.Type
+
+/** Answer of POST /chat, apart from `success`. */
+export const ChatAnswer = Schema.Struct({
+  reply: Schema.String,
+  model: Schema.String.annotate({ description: "Name of the language model, as configured." }),
+  modelCredits: Schema.Finite.annotate({ description: "Credits for its tokens, where they have a price." }),
+  context: ContextAnswer.annotate({
+    description: "What the model was handed, as `POST /context` gives it for these messages, of own memories."
+  })
+})
+export type ChatAnswer = typeof ChatAnswer.Type
+
 /** Query parameters of GET /subjects. */
 export const SubjectParameters = {
   agentId: Schema.optionalKey(AgentId),

@@ -272,7 +272,14 @@ export class InternalError extends Schema.Error<InternalError>("InternalError")(
 
 /** 503: try again later. */
 export class Unavailable extends Schema.Error<Unavailable>("Unavailable")(
-  wire(["namespace_unavailable", "control_unavailable", "overloaded", "extraction_unavailable", "payment_unavailable"]),
+  wire([
+    "namespace_unavailable",
+    "control_unavailable",
+    "overloaded",
+    "extraction_unavailable",
+    "model_unavailable",
+    "payment_unavailable"
+  ]),
   {
     httpApiStatus: 503,
     description:

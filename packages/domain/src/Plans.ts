@@ -58,6 +58,7 @@ export const Prices = {
   createMemories: credits(5),
   searchMemories: credits(2),
   context: credits(2),
+  chat: credits(2),
   subjects: credits(1),
   profile: credits(1),
   getMemory: credits(1),

@@ -131,6 +131,7 @@ const signInOf = (config: ServerConfig) => {
         proxies: trustedProxies(config.trustedProxies),
         isSecure: hasTls(config),
         publicUrl,
+        languageModel: config.llm.provider !== "none",
         openId: settings && { settings, publicUrl: config.console === "remote" ? publicUrl : undefined }
       })
     )

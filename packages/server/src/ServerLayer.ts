@@ -79,6 +79,7 @@ import { AccountEraser } from "./operator/AccountEraser.ts"
 import { AgentIndexes } from "./operator/AgentIndexes.ts"
 import { LastBackup } from "./operator/LastBackup.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
+import { MemoryChat } from "./context/MemoryChat.ts"
 import { MemoryContext } from "./context/MemoryContext.ts"
 import { Subjects } from "./context/Subjects.ts"
 import { CallerSearch } from "./search/CallerSearch.ts"
@@ -178,7 +179,10 @@ const callsLayer = <E>(
   Layer.mergeAll(
     OperatorService.layer({ hnswlib, index: config.index }),
     AgentIndexes.layer,
-    MemoryContext.layer.pipe(Layer.provideMerge(CallerSearch.layer(config).pipe(Layer.provide(rerankerLayer(config))))),
+    MemoryChat.layer.pipe(
+      Layer.provideMerge(MemoryContext.layer),
+      Layer.provideMerge(CallerSearch.layer(config).pipe(Layer.provide(rerankerLayer(config))))
+    ),
     Subjects.layer,
     Housekeeping.layer,
     Consolidation.layer,

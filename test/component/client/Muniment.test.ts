@@ -39,6 +39,7 @@ const calls: { readonly [Name in EndpointName]: (client: ContractClient) => Prom
   searchByBody: (client) => client.search({ query: "q".repeat(2_000), tags: "t".repeat(1_000) }),
   get: (client) => client.get("x/y"),
   context: (client) => client.context({ agentId: "a", query: "q" }),
+  chat: (client) => client.chat({ messages: [{ role: "user", content: "q" }] }),
   subjects: (client) => client.subjects({ agentId: "a" }),
   profile: (client) => client.profile("x/y", { agentId: "a" }),
   history: (client) => client.history("x/y", { limit: 5 }),

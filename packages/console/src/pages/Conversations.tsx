@@ -426,7 +426,7 @@ const FoundItem = ({ found }: { readonly found: Found }) => (
   </li>
 )
 
-const RejectedItem = ({ rejected }: { readonly rejected: Rejected }) => (
+export const RejectedItem = ({ rejected }: { readonly rejected: Rejected }) => (
   <li class="made rejected">
     <UserText of={rejected.data === undefined ? rejected.message : summary(rejected.data)} />
     <span class="meta">

@@ -57,7 +57,7 @@ export const Webhooks = ({ account }: { readonly account?: string }) => {
           webhooks.length === 0 ? (
             <p class="muted">None: a webhook is sent what happens to memories, as it happens.</p>
           ) : (
-            <ul class="keys">
+            <ul class="keys hooks">
               {webhooks.map((hook) => (
                 <Hook
                   key={hook.id}

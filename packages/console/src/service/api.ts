@@ -66,7 +66,11 @@ type Filled<Path extends string> = Path extends `${infer Before}/:${infer Rest}`
 type Answers = {
   readonly [Each in Endpoint as `${Each["method"]} ${Filled<Each["path"]>}`]: Each["~Success"]["Type"]
 } & {
-  readonly "GET /console/session": { readonly session: OwnSession | null; readonly openId: boolean }
+  readonly "GET /console/session": {
+    readonly session: OwnSession | null
+    readonly openId: boolean
+    readonly languageModel: boolean
+  }
   readonly "POST /console/session": { readonly session: OwnSession | null }
   readonly "GET /health/ready": { readonly checks: { readonly embedding: { readonly state: string } } }
 }

@@ -25,6 +25,9 @@ export const accountCount = signal<number | undefined>(undefined)
 /** Counts changes of the list of accounts that were made here. */
 export const accountChanges = signal(0)
 
+/** Whether the service has a language model. */
+export const hasModel = signal(false)
+
 /** Whether an OpenID Connect provider signs operators in. */
 export const hasOpenId = signal(false)
 

@@ -16,7 +16,7 @@ export const Field = (given: {
   readonly value: string
   readonly onValue: (value: string) => void
   readonly type?: "text" | "number" | "date"
-  readonly placeholder?: string
+  readonly placeholder?: string | undefined
   readonly suggestions?: ReadonlyArray<string>
   readonly onFocus?: () => void
   readonly required?: boolean
@@ -92,6 +92,7 @@ const offeredMax = 200
 export const FacetField = (given: {
   readonly facet: FacetName
   readonly label: string
+  readonly placeholder?: string
   readonly value: string
   readonly onValue: (value: string) => void
 }) => {
@@ -103,6 +104,7 @@ export const FacetField = (given: {
   return (
     <Field
       label={given.label}
+      placeholder={given.placeholder}
       value={given.value}
       onValue={given.onValue}
       onFocus={() => ask(true)}

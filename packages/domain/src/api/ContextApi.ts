@@ -2,6 +2,8 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import {
+  ChatAnswer,
+  ChatRequest,
   ContextAnswer,
   ContextRequest,
   ProfileParameters,
@@ -30,6 +32,20 @@ export class ContextApi extends chargedGroup(
           description:
             "Text to paste into a prompt, within `maxTokens`: who the subject is, standing instructions and preferences, what changed lately, what is planned, and what bears on the query, messages with their surroundings. The same request gives the same text while nothing changes. Changes nothing, so it may be repeated.",
           price: Prices.context,
+          isRead: true
+        })
+      )
+      .annotate(HttpApi.PayloadParseOptions, { onExcessProperty: "error", reportInput: true }),
+    HttpApiEndpoint.post("chat", "/chat", {
+      payload: ChatRequest,
+      success: Schema.Struct({ success, ...ChatAnswer.fields }),
+      error: readErrors
+    })
+      .annotateMerge(
+        operation("Try what a model replies with a context", {
+          description:
+            "One turn of the service's language model, which is handed the context for the messages: the playground of the console. Stores nothing; `POST /memories` stores the turns. 409 `no_language_model` without one.",
+          price: Prices.chat,
           isRead: true
         })
       )

@@ -22,6 +22,7 @@ const depositPath = "/v1/credits/deposit"
 const searchPath = "/v1/memories/search"
 const batchSearchPath = "/v1/memories/batch/search"
 const contextPath = "/v1/context"
+const chatPath = "/v1/chat"
 
 export const workKindOf = (method: string, url: string, body: Buffer): WorkKind => {
   const path = pathOf(url)
@@ -29,6 +30,7 @@ export const workKindOf = (method: string, url: string, body: Buffer): WorkKind 
   if (path === searchPath && method !== "POST") return searchBy(url)
   if (path === searchPath || path === batchSearchPath) return searchIn(body)
   if (path === contextPath || (path === mcpPath && body.includes(contextTool))) return "search"
+  if (path === chatPath) return "answer"
   if (path === mcpPath && body.includes(searchTool)) return searchIn(body)
   if ((path === createPath && body.includes(conversation)) || path === extractPath) return "conversation"
   if (path === mcpPath && body.includes(conversation)) return "conversation"

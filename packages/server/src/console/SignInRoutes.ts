@@ -23,6 +23,7 @@ interface SignInOptions {
   /** The service is reached by TLS alone. */
   readonly isSecure: boolean
   readonly publicUrl: string | undefined
+  readonly languageModel: boolean
   readonly openId: Omit<Parameters<typeof openIdRoutes>[0], "isSecure" | "open"> | undefined
 }
 
@@ -72,7 +73,7 @@ export const signInRoutes = (options: SignInOptions) =>
           path,
           Effect.map(current, (found) =>
             HttpServerResponse.jsonUnsafe(
-              { success: true, session: found?.own ?? null, openId },
+              { success: true, session: found?.own ?? null, openId, languageModel: options.languageModel },
               { headers: neverKept }
             )
           )

@@ -1,11 +1,12 @@
 /**
  * Choice of the extractor and the answer writer: the configured language model, or rules and quoted memories when
- * none is configured; and of what is a model or none: the ranker of hits, the consolidator.
+ * none is configured; and of what is a model or none: the partner of chats, the ranker of hits, the consolidator.
  */
 import { Effect, Layer, Option, Context } from "effect"
 import { Limits } from "@muniment/domain/Limits"
 import { credits, type MicroCredits } from "@muniment/domain/Money"
 import type { BudgetHold, ModelSpend } from "@muniment/domain/ModelSpend"
+import { ChatPartner } from "@muniment/insight/answers/ChatPartner"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import { Consolidator } from "@muniment/insight/consolidation/Consolidator"
 import { Extractor } from "@muniment/insight/extraction/Extractor"
@@ -26,7 +27,7 @@ import {
 } from "./LanguageModelSettings.ts"
 import { TokenCosts, TokenNamespace } from "../credits/ChargedCalls.ts"
 
-type Chosen = Extractor | AnswerWriter | ModelRanker | Consolidator
+type Chosen = Extractor | AnswerWriter | ChatPartner | ModelRanker | Consolidator
 
 export const extractorChoice = (
   settings: LlmSettings,
@@ -38,6 +39,7 @@ export const extractorChoice = (
     const rules = Layer.mergeAll(
       RuleExtractor.layer,
       AnswerWriter.layerExtractive,
+      ChatPartner.layerNone,
       ModelRanker.layerNone,
       Consolidator.layerNone
     )
@@ -135,7 +137,7 @@ const unpaid = new ModelFailure({ reason: "unpaid", message: "the language model
  * Which accounts the configured language model serves. Its calls cost the operator money, so with `paid` a free account
  * has it only while credits that were paid for are left; conversations and answers of others are read by the rules.
  *
- * By the model for accounts that paid; the others have rules and quotes, and neither re-ranking nor consolidation.
+ * By the model for accounts that paid; the others have rules and quotes, and neither chats, re-ranking nor consolidation.
  */
 const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Chosen, E, R>) =>
   Layer.effectContext(
@@ -154,6 +156,7 @@ const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Chosen, E, R>) =>
       const extractorOf = (account: string) => Effect.map(chosen(account), (context) => Context.get(context, Extractor))
 
       const ranker = Context.get(model, ModelRanker)
+      const partner = Context.get(model, ChatPartner)
       const { consolidate } = Context.get(model, Consolidator)
       /** Fails for accounts that have not paid. */
       const paidOnly =
@@ -178,6 +181,7 @@ const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Chosen, E, R>) =>
           write: (request) =>
             Effect.flatMap(chosen(request.account), (context) => Context.get(context, AnswerWriter).write(request))
         }),
+        Context.add(ChatPartner, { model: partner.model, reply: partner.reply && paidOnly(partner.reply) }),
         Context.add(ModelRanker, { model: ranker.model, rank: ranker.rank && paidOnly(ranker.rank) }),
         Context.add(Consolidator, { consolidate: consolidate && paidOnly(consolidate) })
       )

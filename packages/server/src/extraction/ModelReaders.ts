@@ -1,7 +1,8 @@
-/** Services that the configured language model gives: reading, answers, order of hits, consolidation. */
+/** Services that the configured language model gives: reading, answers, chats, order of hits, consolidation. */
 import { Layer } from "effect"
 import { AnswerWriter } from "@muniment/insight/answers/AnswerWriter"
 import { layerOfModel } from "@muniment/insight/answers/ModelAnswers"
+import { LlmChat } from "@muniment/insight/answers/LlmChat"
 import { Consolidator } from "@muniment/insight/consolidation/Consolidator"
 import { LlmConsolidator } from "@muniment/insight/consolidation/LlmConsolidator"
 import { LlmExtractor } from "@muniment/insight/prompts/LlmExtractor"
@@ -18,5 +19,6 @@ export const modelReaders = (
     // A weak model claims what it likes: its answers were wrong where quotes claimed nothing.
     isStrict ? AnswerWriter.layerExtractive : layerOfModel,
     LlmRanker.layer,
+    LlmChat.layer,
     consolidates ? LlmConsolidator.layer({ isStrict }) : Consolidator.layerNone
   ).pipe(Layer.provide(StructuredModel.layer(config)))

@@ -1,5 +1,5 @@
 /**
- * Deadline around the extractor, and the refusal of a caller who wanted nothing but the extraction (contract:
+ * Deadline around the extractor, and the refusal of a caller who wanted nothing but what a model says (contract:
  * Conversations). A failure that may pass says when to retry.
  *
  * Invariants: the deadline counts from the moment the extractor can begin, so no start is taken for a conversation that
@@ -45,18 +45,24 @@ const lateBy = (underWay: number | undefined) =>
     })
   )
 
-export const refused = Effect.fnUntraced(function* ({ by, message, reason, retryAfterSeconds }: ModelFailure) {
+export const refused = (failure: ModelFailure) =>
+  modelRefusal(failure, {
+    code: "extraction_unavailable",
+    error: `the conversation could not be read: ${failure.message}; nothing was stored, marked or charged`
+  })
+
+/** `told`: what a caller is told of a failure that may pass. */
+export const modelRefusal = Effect.fnUntraced(function* (
+  { by, message, reason, retryAfterSeconds }: ModelFailure,
+  told: Pick<Unavailable, "code" | "error">
+) {
   if (retryAfterSeconds !== undefined) yield* retryAfter(retryAfterSeconds)
   if (reason === "too_long") return yield* new InvalidRequest({ code: "invalid_request", error: message })
   const details = yield* boundMet(`${by ?? "model"}_${reason}`, message, retryAfterSeconds)
   if (reason === "budget_exhausted") {
     return yield* new RateLimited({ code: "model_budget_exhausted", error: message, details })
   }
-  return yield* new Unavailable({
-    code: "extraction_unavailable",
-    error: `the conversation could not be read: ${message}; nothing was stored, marked or charged`,
-    details
-  })
+  return yield* new Unavailable({ ...told, details })
 })
 
 /**

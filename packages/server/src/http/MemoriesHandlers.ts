@@ -20,6 +20,7 @@ import { CallerSearch } from "../search/CallerSearch.ts"
 import { facetQuery, searchBatch, filterOf, searchQuery, asOfIn } from "../search/SearchQuery.ts"
 import { listCursor, agentsCursor } from "./Cursor.ts"
 import { noted, notedOne } from "./RequestLog.ts"
+import { MemoryChat } from "../context/MemoryChat.ts"
 import { MemoryContext } from "../context/MemoryContext.ts"
 import { Subjects } from "../context/Subjects.ts"
 import { apiGroup } from "../apiGroup.ts"
@@ -168,10 +169,15 @@ export const contextHandlers = apiGroup(
   "context",
   Effect.fnUntraced(function* (handlers) {
     const contexts = yield* MemoryContext
+    const chats = yield* MemoryChat
     const subjects = yield* Subjects
     return handlers.handleAll({
       context: Effect.fnUntraced(function* ({ headers, payload }) {
         const made = yield* contexts.context(yield* CurrentCall, payload, headers["x-grants"])
+        return { success: true as const, ...made }
+      }),
+      chat: Effect.fnUntraced(function* ({ payload }) {
+        const made = yield* chats.chat(yield* CurrentCall, payload)
         return { success: true as const, ...made }
       }),
       subjects: Effect.fnUntraced(function* ({ query: { agentId, conflicts, contains, cursor, limit } }) {
