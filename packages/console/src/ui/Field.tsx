@@ -5,8 +5,10 @@ import type { ComponentChildren } from "preact"
 import { after } from "../service/browser.ts"
 import { facetsOf } from "../service/knowledge.ts"
 import { useLoad } from "../service/load.ts"
-import { parameters, change } from "../service/route.ts"
+import { applyFilter, chosenFilter, forgetFilter, saveFilter, savedFilters, setValues } from "../service/filters.ts"
+import { parameters, change, page } from "../service/route.ts"
 import { count } from "../service/words.ts"
+import { FormDialog, Input } from "./Dialog.tsx"
 import { Icon } from "./Icon.tsx"
 
 const pauseMillis = 250
@@ -131,9 +133,81 @@ export const Filters = (given: {
       <button type="button" class="filters-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <Icon name="filter" /> Filters{set > 0 && `, ${count(set)} set`}
       </button>
-      <div class={isOpen ? "facets open" : "facets"}>{given.children}</div>
+      <div class={isOpen ? "facets open" : "facets"}>
+        {given.children}
+        <SavedFilters names={given.names} />
+      </div>
       {given.actions !== undefined && <div class="actions">{given.actions}</div>}
     </section>
+  )
+}
+
+/** Filters under a name of one's own: chosen, saved, deleted. Nothing where none is set and none was saved. */
+const SavedFilters = ({ names }: { readonly names: ReadonlyArray<string> }) => {
+  const [isSaving, setSaving] = useState(false)
+  const place = `${page.value} ${names.join(" ")}`
+  const saved = savedFilters(place)
+  const values = setValues(names)
+  const chosen = chosenFilter()
+  const known = saved.find(({ name }) => name === chosen)
+  const isSet = Object.keys(values).length > 0
+  const isSame = known !== undefined && names.every((name) => known.values[name] === values[name])
+  if (saved.length === 0 && !isSet) return null
+  const namedBy = known === undefined ? "of a link" : "changed"
+  return (
+    <>
+      {(saved.length > 0 || chosen !== "") && (
+        <Choice
+          label="Saved filters"
+          value={chosen}
+          options={[
+            ["", "none"],
+            ...saved.map(({ name }) => [name, name === chosen && !isSame ? `${name}, ${namedBy}` : name] as const),
+            ...(chosen !== "" && known === undefined ? [[chosen, `${chosen}, ${namedBy}`] as const] : [])
+          ]}
+          onValue={(name) => applyFilter(names, name, saved.find((one) => one.name === name)?.values ?? {})}
+        />
+      )}
+      <div class="actions">
+        {isSet && !isSame && (
+          <button type="button" onClick={() => setSaving(true)}>
+            Save filters …
+          </button>
+        )}
+        {known !== undefined && (
+          <button
+            type="button"
+            aria-label={`Delete the saved filter ${chosen}`}
+            onClick={() => forgetFilter(place, chosen)}
+          >
+            Delete
+          </button>
+        )}
+      </div>
+      {isSaving && <SaveFilter place={place} values={values} name={chosen} onClose={() => setSaving(false)} />}
+    </>
+  )
+}
+
+const SaveFilter = (given: {
+  readonly place: string
+  readonly values: Readonly<Record<string, string>>
+  readonly name: string
+  readonly onClose: () => void
+}) => {
+  const { onClose, place, values } = given
+  const [name, setName] = useState(given.name)
+  return (
+    <FormDialog
+      title="Save these filters"
+      action="Save"
+      isReady={name.trim() !== ""}
+      send={async () => saveFilter({ place, name: name.trim(), values })}
+      onClose={onClose}
+    >
+      <Input label="Name" value={name} onValue={setName} required />
+      <p class="small muted">This browser keeps them. The address of the page has them too: a link carries them.</p>
+    </FormDialog>
   )
 }
 

@@ -1,0 +1,113 @@
+/** Saved filters of the console's lists in a real browser: kept under a name, chosen, carried by a link, deleted. */
+import { beforeAll, expect, it } from "vitest"
+import {
+  accessibilityFaults,
+  expectAccessible,
+  openConsole,
+  showPage,
+  useBrowser,
+  usePage
+} from "../support/Browser.ts"
+import { fact } from "../support/MemoryCalls.ts"
+import { withoutModel } from "../support/SharedServer.ts"
+import { useServer } from "../support/useServer.ts"
+
+const server = useServer({ environment: withoutModel })
+const browser = useBrowser()
+beforeAll(async () => {
+  const key = await server.newAccount("research")
+  const store = (agentId: string, ...texts: ReadonlyArray<string>) =>
+    server.call("POST", "/v1/memories", { key, body: { agentId, memories: texts.map((one) => fact("it", one)) } })
+  await store("shelves", "one", "two", "three")
+  await store("desk", "four")
+})
+const { page, watched } = usePage(browser, server, {
+  then: (page) => page.getByLabel("Account").selectOption("research")
+})
+
+const heading = (text: string) => page.getByRole("heading", { name: text }).waitFor()
+const choice = () => page.getByLabel("Saved filters")
+const agent = () => page.getByLabel("Agent", { exact: true })
+const saveAs = async (name: string) => {
+  await page.getByRole("button", { name: "Save filters …" }).click()
+  await page.getByRole("dialog").getByLabel("Name").fill(name)
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click()
+  await page.getByRole("dialog").waitFor({ state: "detached" })
+}
+
+it("are offered once something is set, and set all that was set, and no more", async () => {
+  await showPage(page, "#/memories")
+  await heading("4 memories")
+  expect(await page.getByRole("button", { name: "Save filters …" }).count()).toBe(0)
+  await agent().fill("shelves")
+  await heading("3 memories")
+  await saveAs("\u05e9\u05dc\u05d5\u05dd shelves")
+  await agent().fill("desk")
+  await heading("1 memory")
+  expect(await choice().locator("option:checked").innerText()).toContain(", changed")
+  await saveAs("the desk")
+  await choice().selectOption("\u05e9\u05dc\u05d5\u05dd shelves")
+  await heading("3 memories")
+  expect(await agent().inputValue()).toBe("shelves")
+  await choice().selectOption("")
+  await heading("4 memories")
+  expect(await agent().inputValue()).toBe("")
+  expect(await accessibilityFaults(page)).toEqual([])
+})
+
+it("stay in this browser when it is loaded anew, each on its own page", async () => {
+  await page.reload()
+  await heading("4 memories")
+  await choice().selectOption("the desk")
+  await heading("1 memory")
+  expect(page.url()).toContain("agentId=desk")
+  await showPage(page, "#/audit?show=requests")
+  await page.getByRole("region", { name: "Filters" }).waitFor()
+  expect(await choice().count()).toBe(0)
+})
+
+it("are carried by a link to a browser that does not have them, which may keep them", async () => {
+  await showPage(page, "#/memories")
+  await choice().selectOption("the desk")
+  await heading("1 memory")
+  const { hash } = new URL(page.url())
+  const other = await openConsole(browser, server)
+  await other.page.goto(`${server.url}/console${hash}`)
+  await other.page.reload()
+  await other.page.getByRole("heading", { name: "1 memory" }).waitFor()
+  expect(await other.page.getByLabel("Saved filters").locator("option:checked").innerText()).toBe("the desk, of a link")
+  await other.page.getByRole("button", { name: "Save filters …" }).click()
+  expect(await other.page.getByRole("dialog").getByLabel("Name").inputValue()).toBe("the desk")
+  await other.page.getByRole("dialog").getByRole("button", { name: "Save" }).click()
+  await other.page.getByRole("button", { name: "Delete the saved filter the desk" }).waitFor()
+  await other.page.context().close()
+})
+
+it("are not those of who signs in next in this browser", async () => {
+  const { secret } = (await server.asOperator("POST", "/admin/operators", { name: "vera", role: "viewer" })).body
+  const opened = await page.context().newPage()
+  await opened.goto(`${server.url}/console`)
+  await opened.getByRole("button", { name: "Sign out" }).click()
+  await opened.getByLabel("API key of an account").fill(secret)
+  await opened.getByRole("button", { name: "Sign in" }).click()
+  await opened.getByLabel("Account").selectOption("research")
+  await showPage(opened, "#/memories")
+  await opened.getByRole("heading", { name: "4 memories" }).waitFor()
+  expect(await opened.getByLabel("Saved filters").count()).toBe(0)
+  await opened.close()
+  const { body } = await server.asOperator("POST", "/admin/console-links")
+  await page.goto(body.link.url)
+  await page.reload()
+})
+
+it("are deleted, and what they set stays set", async () => {
+  await page.getByLabel("Account").selectOption("research")
+  await showPage(page, "#/memories")
+  await choice().selectOption("the desk")
+  await page.getByRole("button", { name: "Delete the saved filter the desk" }).click()
+  await page.getByRole("button", { name: "Delete the saved filter the desk" }).waitFor({ state: "detached" })
+  await heading("1 memory")
+  expect(await choice().locator("option").allInnerTexts()).toEqual(["none", "\u05e9\u05dc\u05d5\u05dd shelves"])
+  for (const at of [0, 1, 2]) await expectAccessible(page, at, async () => undefined)
+  expect([watched.complaints, watched.foreign]).toEqual([[], []])
+})
