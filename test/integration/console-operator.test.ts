@@ -197,7 +197,25 @@ it("says of a call its agent, key and error, of a correction which memory, and l
   await open("#/audit?subject=logged&action=memories")
   const target = page.getByRole("region", { name: "Changes by operators" }).getByRole("link", { name: id })
   await target.click()
-  await page.getByRole("complementary", { name: "Memory" }).getByText("on the shelf").first().waitFor()
+  const panel = page.getByRole("complementary", { name: "Memory" })
+  await panel.getByText("on the shelf").first().waitFor()
+  const changes = page.getByRole("region", { name: "Changes by operators" }).locator("tbody tr")
+  await panel.getByRole("link", { name: "the operator operator" }).click()
+  await changes.filter({ hasText: "memories.update" }).waitFor()
+  expect(await changes.count()).toBe(1)
+  expect(
+    await page.evaluate(
+      "document.querySelector('.table-wrap').scrollWidth - document.querySelector('.table-wrap').clientWidth"
+    )
+  ).toBe(0)
+  const keys = (await asOperator("GET", "/admin/keys?account=logged")).keys
+  await server.call("PATCH", `/v1/memories/${id}`, {
+    key: own,
+    body: { data: { subject: "lamp", fact: "in the hall" } }
+  })
+  await open(`#/memories?in=logged&id=${id}`)
+  await panel.getByRole("link", { name: `the key ${keys[0].label || keys[0].id}` }).click()
+  await calls.filter({ hasText: "memories.update" }).waitFor()
   await asOperator("POST", "/admin/accounts/erase", { account: "logged" })
 })
 

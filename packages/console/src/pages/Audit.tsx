@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
 import { change, linkTo, type Parameters, parameters } from "../service/route.ts"
+import { type KeyLabels, keyLabels } from "../service/operator.ts"
 import { session } from "../service/session.ts"
 import { ago, exactMoment } from "../service/text.ts"
 import { UserText } from "../ui/UserText.tsx"
@@ -116,7 +117,11 @@ const Events = () => {
           value={filters.action ?? ""}
           onValue={(action) => change({ action })}
         />
-        <Field label="Account or key" value={filters.subject ?? ""} onValue={(subject) => change({ subject })} />
+        <Field
+          label="Account, key, memory or person"
+          value={filters.subject ?? ""}
+          onValue={(subject) => change({ subject })}
+        />
         <Field label="Operator" value={filters.operator ?? ""} onValue={(operator) => change({ operator })} />
         <PeriodFields />
       </Filters>
@@ -146,7 +151,7 @@ const eventColumns: ReadonlyArray<Column<Event>> = [
   {
     title: "Details",
     cell: ({ detail, subject }) => (
-      <span class="small">
+      <span class="small breaking">
         <UserText of={eventDetails(detail, subject)} />
       </span>
     )
@@ -159,11 +164,11 @@ const Target = ({ event: { detail, subject } }: { readonly event: Event }) => {
   if (id === "" || id === "batch" || subject === null) return null
   const named = decodeURIComponent(id)
   return group === "memories" ? (
-    <a class="mono" href={linkTo("memories", { in: subject, id: named })}>
+    <a class="mono breaking" href={linkTo("memories", { in: subject, id: named })}>
       {named}
     </a>
   ) : (
-    <span class="mono">{named}</span>
+    <span class="mono breaking">{named}</span>
   )
 }
 
@@ -191,7 +196,7 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
     operator: by === "all" ? undefined : String(by === "operator"),
     ...givenPeriod()
   }
-  const labels = useLoad((signal) => keyLabels(isOwn, signal), []).loaded.value ?? noLabels
+  const labels = useLoad(keyLabels, []).loaded.value ?? noLabels
   const log = useLog(
     isOwn ? "/v1/account/requests" : "/admin/requests",
     filters,
@@ -252,14 +257,8 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
   )
 }
 
-type Labels = ReadonlyMap<string, string>
+type Labels = KeyLabels
 export const noLabels: Labels = new Map()
-
-/** Labels of the keys, by their ids. */
-export const keyLabels = async (isOwn: boolean, signal: AbortSignal): Promise<Labels> => {
-  const { keys } = await (isOwn ? call("GET", "/v1/keys", { signal }) : call("GET", "/admin/keys", { signal }))
-  return new Map(keys.map(({ id, label }) => [id, label]))
-}
 
 /** Ids of keys and addresses of wallets differ at their ends; the title has all of them. */
 const shortName = (caller: string): string =>

@@ -5,6 +5,7 @@ import { type ComponentChildren, Fragment } from "preact"
 import { useMemo, useState } from "preact/hooks"
 import { useLoad } from "../service/load.ts"
 import { type Tail, type Told, useCalls, useEvents } from "../service/live.ts"
+import { keyLabels } from "../service/operator.ts"
 import { account, change, linkTo, parameters } from "../service/route.ts"
 import { decimal, exactMoment, millis } from "../service/text.ts"
 import { count } from "../service/words.ts"
@@ -12,7 +13,7 @@ import { Choice, FacetField, Field, Filters } from "../ui/Field.tsx"
 import { Empty, Refused, Waiting } from "../ui/Notice.tsx"
 import { type Column, Table } from "../ui/Table.tsx"
 import { UserText } from "../ui/UserText.tsx"
-import { keyLabels, noLabels, requestColumns } from "./Audit.tsx"
+import { noLabels, requestColumns } from "./Audit.tsx"
 
 export const Live = () => {
   const isOfEvents = parameters.value.get("show") === "events"
@@ -85,7 +86,7 @@ const Calls = (pausing: Pausing) => {
     order: order === "slowest" ? order : undefined,
     operator: by === "all" ? undefined : String(by === "operator")
   }
-  const labels = useLoad((signal) => keyLabels(false, signal), []).loaded.value ?? noLabels
+  const labels = useLoad(keyLabels, []).loaded.value ?? noLabels
   const columns = useMemo(() => [...requestColumns(labels), stagesColumn], [labels])
   const tail = useCalls(filters, pausing.isPaused)
   const toggles: ReadonlyArray<readonly [text: string, name: string, value: string, now: string]> = [

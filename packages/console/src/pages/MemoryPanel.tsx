@@ -25,7 +25,8 @@ import { Refused, Show, Notice } from "../ui/Notice.tsx"
 import { useDraft } from "../ui/Field.tsx"
 import { UserText } from "../ui/UserText.tsx"
 import { allOf } from "../service/knowledge.ts"
-import { mayChange } from "../service/session.ts"
+import { keyLabels } from "../service/operator.ts"
+import { may, mayChange } from "../service/session.ts"
 import { Fact } from "../ui/Table.tsx"
 
 export const MemoryPanel = (given: {
@@ -158,7 +159,14 @@ const SystemFacts = ({ entry }: { readonly entry: HistoryEntry }) => {
       <Fact name="Happened">{when === undefined ? undefined : moment(Date.parse(when))}</Fact>
       <Fact name="Stored">{at === undefined ? undefined : `${moment(at)} (${ago(at)})`}</Fact>
       <Fact name="Expires">{expiresAt === undefined ? undefined : moment(expiresAt)}</Fact>
-      <Fact name="Came about">{cameAbout(entry)}</Fact>
+      <Fact name="Came about">
+        <CameAbout entry={entry} />
+      </Fact>
+      {may("accounts.audit") && (
+        <Fact name="Log">
+          <a href={linkTo("audit", { subject: memory.id })}>Changes by operators</a>
+        </Fact>
+      )}
       {entry.how === "extracted" && <Fact name="Confidence">{String(systemNumber(memory, "confidence") ?? 1)}</Fact>}
       {memory.feedback?.map(({ at: given, query, useful }) => (
         <Fact key={query ?? ""} name={useful ? "Of use" : "Not of use"}>
@@ -183,8 +191,30 @@ const ways: Readonly<Record<HistoryEntry["how"], string>> = {
   restored: "restored from an older version"
 }
 
-const cameAbout = ({ at, by, how }: HistoryEntry): string =>
-  `${ways[how]}${by === undefined ? "" : ` by ${by}`}, ${moment(at)}`
+/** What was done, by which key or by an operator, and when; who did it leads to what they did. */
+const CameAbout = ({ entry: { at, by, how, memory } }: { readonly entry: HistoryEntry }) => {
+  const isByKey = by !== undefined && by.startsWith("key_")
+  const labels = useLoad((signal) => (isByKey ? keyLabels(signal) : Promise.resolve(undefined)), [isByKey]).loaded.value
+  const log = isByKey ? { show: "requests", caller: by } : { subject: memory.id }
+  return (
+    <>
+      {ways[how]}
+      {by !== undefined && (
+        <>
+          {" by "}
+          {isByKey || may("accounts.audit") ? (
+            <a href={linkTo("audit", log)} title={by}>
+              <UserText of={isByKey ? `the key ${labels?.get(by) || by}` : `the operator ${by}`} />
+            </a>
+          ) : (
+            by
+          )}
+        </>
+      )}
+      , {moment(at)}
+    </>
+  )
+}
 
 const Versions = (given: {
   readonly versions: ReadonlyArray<HistoryEntry>
@@ -216,7 +246,7 @@ const Versions = (given: {
                 <UserText of={summary(data)} />
               </button>
               <div class="small muted">
-                {cameAbout(version)}{" "}
+                <CameAbout entry={version} />{" "}
                 {!context.isLatest && mayChange() && (
                   <button
                     type="button"

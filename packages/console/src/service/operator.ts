@@ -46,6 +46,12 @@ export const listKeys = async (account: string | undefined, signal: AbortSignal)
     ? (await call("GET", "/v1/keys", { signal })).keys
     : (await call("GET", "/admin/keys", { query: { account }, signal })).keys
 
+export type KeyLabels = ReadonlyMap<string, string>
+
+/** Labels of all keys that the caller may see, by their ids. */
+export const keyLabels = async (signal: AbortSignal): Promise<KeyLabels> =>
+  new Map((await listKeys(undefined, signal)).map(({ id, label }) => [id, label]))
+
 export const works = ({ expiresAt, revokedAt }: Key): boolean =>
   revokedAt === undefined && (expiresAt === undefined || expiresAt > now())
 

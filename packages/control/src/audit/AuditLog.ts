@@ -12,6 +12,7 @@ interface AuditFilter {
   readonly before?: number | undefined
   /** An action, or the group before its dot. */
   readonly action?: string | undefined
+  /** What the action was about, or a text of its details or a part of a path there, as the id of a memory. */
   readonly subject?: string | undefined
   /** Name of who did it. */
   readonly operator?: string | undefined
@@ -39,6 +40,8 @@ export class AuditLog extends Context.Service<
     AuditLog,
     Effect.gen(function* () {
       const { read, sql, write } = yield* ControlDatabase
+      const isNamed = (name: string) =>
+        sql`EXISTS (SELECT 1 FROM json_tree(detail) WHERE type = 'text' AND instr('/' || atom || '/', ${`/${name}/`}) > 0)`
       return AuditLog.of({
         record: Effect.fn("AuditLog.record")(function* ({ action, detail, operator = null, subject = null }) {
           const at = yield* Clock.currentTimeMillis
@@ -52,7 +55,7 @@ export class AuditLog extends Context.Service<
               sql<EventRow>`SELECT id, at, action, operator, subject, detail FROM audit_event
                 WHERE id < ${before ?? Number.MAX_SAFE_INTEGER}
                 AND ${action === undefined ? sql`TRUE` : sql`(action = ${action} OR substr(action, 1, length(${action}) + 1) = ${`${action}.`})`}
-                AND ${subject === undefined ? sql`TRUE` : sql`subject = ${subject}`}
+                AND ${subject === undefined ? sql`TRUE` : sql`(subject = ${subject} OR ${isNamed(subject)})`}
                 AND ${operator === undefined ? sql`TRUE` : sql`operator = ${operator}`}
                 AND ${from === undefined ? sql`TRUE` : sql`at >= ${from}`}
                 AND ${until === undefined ? sql`TRUE` : sql`at < ${until}`}

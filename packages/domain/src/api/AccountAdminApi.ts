@@ -118,7 +118,12 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
       query: {
         before: Schema.optionalKey(Schema.Int.annotate({ description: "Only events with a smaller id." })),
         action: Schema.optionalKey(LogName.annotate({ description: "As `accounts.suspend`, or `accounts` for all." })),
-        subject: Schema.optionalKey(LogName.annotate({ description: "Account, key, wallet or operator." })),
+        subject: Schema.optionalKey(
+          LogName.annotate({
+            description:
+              "Account, key, wallet or operator that it was about, or a name in its details, as a memory's id."
+          })
+        ),
         operator: Schema.optionalKey(LogName.annotate({ description: "Name of the operator who did it." })),
         from: Schema.optionalKey(CalendarDay.annotate({ description: "First day, UTC." })),
         to: Schema.optionalKey(CalendarDay.annotate({ description: "Last day, UTC." })),
