@@ -137,6 +137,19 @@ it("exports all that is known of a subject, and erases it after saying how much 
   expect(await total("subjectId=bob")).toBe(0)
   await page.getByText("No subject has this text in its name.").waitFor()
   expect(await total("subjectId=carol")).toBe(24)
+  const proof = page.waitForEvent("download")
+  await page.getByRole("button", { name: "Save a record of it" }).click()
+  expect(JSON.parse(readFileSync(await (await proof).path(), "utf8"))).toMatchObject({
+    account: "research",
+    filters: { subjectId: "bob" },
+    deleted: 12,
+    left: 0,
+    log: [{ action: "memories.batchDelete", subject: "research", detail: { subjectId: "bob", memories: 12 } }]
+  })
+  await page.getByRole("link", { name: "Its line in the log" }).click()
+  const rows = page.getByRole("region", { name: "Changes by operators" }).locator("tbody tr")
+  await rows.getByText("subject bob: 12 memories deleted").waitFor()
+  expect(await rows.count()).toBe(1)
 })
 
 it("filters the timeline of a subject by text, kind and day, in the address, and says the times of day", async () => {

@@ -4,7 +4,7 @@ import { change, parameters, linkTo } from "../service/route.ts"
 import { otherAccounts } from "../service/session.ts"
 import { countOfMemories, count, seen, summary } from "../service/words.ts"
 import { Notice, Empty, Refused, Show } from "../ui/Notice.tsx"
-import { useHasNone, ValueList, ErasableHead } from "../ui/ValueList.tsx"
+import { type ErasedMemories, useHasNone, ValueList, ErasableHead } from "../ui/ValueList.tsx"
 import type { ApiError } from "../service/api.ts"
 import { type Extracted, facetsOf, type ReadMessage, tryReading, allOf } from "../service/knowledge.ts"
 import { asApiError, useLoad } from "../service/load.ts"
@@ -58,7 +58,7 @@ export const Conversations = () => {
             key={threadId}
             threadId={threadId}
             onClose={() => change({ threadId: "" })}
-            onErased={(memories) => {
+            onErased={({ deleted: memories }) => {
               tell(`${countOfMemories(memories)} of the thread ${threadId} ${memories === 1 ? "is" : "are"} erased.`)
               change({ threadId: "" })
               setRound((value) => value + 1)
@@ -194,7 +194,7 @@ const load = async (asked: Place, signal: AbortSignal): Promise<Loaded> => {
 const Thread = (given: {
   readonly threadId: string
   readonly onClose: () => void
-  readonly onErased: (memories: number) => void
+  readonly onErased: (erased: ErasedMemories) => void
 }) => {
   const { threadId } = given
   const asked = {

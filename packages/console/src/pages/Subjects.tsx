@@ -2,9 +2,9 @@
 import { useState } from "preact/hooks"
 import { change, parameters, linkTo } from "../service/route.ts"
 import { otherAccounts } from "../service/session.ts"
-import { countOfMemories, count } from "../service/words.ts"
-import { Empty, Notice, Refused, Show } from "../ui/Notice.tsx"
-import { useHasNone, ValueList, ErasableHead } from "../ui/ValueList.tsx"
+import { count } from "../service/words.ts"
+import { Empty, Refused, Show } from "../ui/Notice.tsx"
+import { type ErasedMemories, Erasure, useHasNone, ValueList, ErasableHead } from "../ui/ValueList.tsx"
 import type { ApiError } from "../service/api.ts"
 import { save } from "../service/browser.ts"
 import { allOf, type Facets, facetsOf } from "../service/knowledge.ts"
@@ -16,14 +16,14 @@ export const Subjects = () => {
   const given = parameters.value
   const subjectId = given.get("subjectId") ?? undefined
   const [round, setRound] = useState(0)
-  const [outcome, tell] = useState("")
+  const [erased, tell] = useState<{ readonly name: string; readonly of: ErasedMemories } | undefined>(undefined)
   const isEmpty = useHasNone("subjects", round) && subjectId === undefined
   return (
     <>
       <div class="head">
         <h2>Subjects</h2>
       </div>
-      {outcome !== "" && <Notice tone="good">{outcome}</Notice>}
+      {erased !== undefined && <Erasure erased={erased.of} name={erased.name} />}
       {isEmpty ? (
         <section class="card">
           <Empty title="No subjects yet">
@@ -56,8 +56,8 @@ export const Subjects = () => {
               key={subjectId}
               subjectId={subjectId}
               onClose={() => change({ subjectId: "" })}
-              onErased={(memories) => {
-                tell(`${countOfMemories(memories)} about ${subjectId} ${memories === 1 ? "is" : "are"} erased.`)
+              onErased={(of) => {
+                tell({ name: subjectId, of })
                 change({ subjectId: "" })
                 setRound((value) => value + 1)
               }}
@@ -73,7 +73,7 @@ export const Subjects = () => {
 const Subject = (given: {
   readonly subjectId: string
   readonly onClose: () => void
-  readonly onErased: (memories: number) => void
+  readonly onErased: (erased: ErasedMemories) => void
 }) => {
   const { subjectId } = given
   return (

@@ -1,15 +1,18 @@
 /** Values of a facet to choose from: a search over them, how many memories each has, how new these are. */
 import { useState } from "preact/hooks"
 import type { ComponentChildren } from "preact"
-import { useLoad } from "../service/load.ts"
+import { type ApiError, call } from "../service/api.ts"
+import { now, save } from "../service/browser.ts"
+import { asApiError, useLoad } from "../service/load.ts"
+import { account, linkTo } from "../service/route.ts"
 import { facetsOf, removeAll } from "../service/knowledge.ts"
 import { ago } from "../service/text.ts"
 import { forget } from "../service/undo.ts"
 import { count, countOfMemories } from "../service/words.ts"
-import { mayChange } from "../service/session.ts"
+import { may, mayChange } from "../service/session.ts"
 import { UserText } from "./UserText.tsx"
 import { Choice, Field } from "./Field.tsx"
-import { Show } from "./Notice.tsx"
+import { Notice, Refused, Show } from "./Notice.tsx"
 import { Confirm } from "./Dialog.tsx"
 
 const shownMax = 200
@@ -90,6 +93,48 @@ export const ValueList = (given: {
   )
 }
 
+export interface ErasedMemories {
+  readonly filters: Readonly<Record<string, string>>
+  readonly deleted: number
+  /** Found by a second look. */
+  readonly left: number
+  /** Milliseconds. */
+  readonly at: number
+}
+
+/** Proof of an erasure: what a second look found, where it is logged, who else may still speak of it; as a file. */
+export const Erasure = ({ erased, name }: { readonly erased: ErasedMemories; readonly name: string }) => {
+  const { at, deleted, filters, left } = erased
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const keep = async (): Promise<void> => {
+    const query = { subject: name, action: "memories.batchDelete", limit: 1 }
+    const events = may("accounts.audit") ? (await call("GET", "/admin/audit", { query })).events : []
+    const record = { account: account.value, filters, deleted, left, at: new Date(at).toISOString(), log: events }
+    save(`erasure-${name}.json`, `${JSON.stringify(record, null, 2)}\n`)
+  }
+  return (
+    <Notice tone={left === 0 ? "good" : "bad"}>
+      <p>
+        {countOfMemories(deleted)} about <UserText of={name} /> {deleted === 1 ? "is" : "are"} erased.{" "}
+        {left === 0 ? "A second look finds none." : `A second look finds ${countOfMemories(left)}: new ones came.`} What
+        others said stays: <a href={linkTo("search", { query: name })}>search for it</a>. Backups keep theirs until they
+        are pruned.
+      </p>
+      {error !== undefined && <Refused error={error} />}
+      <div class="actions">
+        <button type="button" onClick={() => keep().catch((cause: unknown) => showError(asApiError(cause)))}>
+          Save a record of it
+        </button>
+        {may("accounts.audit") && (
+          <a class="button" href={linkTo("audit", { subject: name })}>
+            Its line in the log
+          </a>
+        )}
+      </div>
+    </Notice>
+  )
+}
+
 /** The head of a page of one thing that can be erased: its name, what can be done with it, its erasure after a dry run. */
 export const ErasableHead = (given: {
   readonly title: string
@@ -99,7 +144,7 @@ export const ErasableHead = (given: {
   readonly filters: Readonly<Record<string, string>>
   /** Things that go with the memories, and that stay; a sentence goes on. */
   readonly extent: string
-  readonly onErased: (memories: number) => void
+  readonly onErased: (erased: ErasedMemories) => void
   readonly onClose: () => void
   readonly children: ComponentChildren
 }) => {
@@ -135,7 +180,8 @@ export const ErasableHead = (given: {
           run={async () => {
             const { deleted } = await removeAll(given.filters, false)
             forget(given.filters)
-            given.onErased(deleted)
+            const { deleted: left } = await removeAll(given.filters, true)
+            given.onErased({ filters: given.filters, deleted, left, at: now() })
           }}
           onClose={() => setErasing(false)}
         />
