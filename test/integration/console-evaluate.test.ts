@@ -39,6 +39,9 @@ const run = async (name: string) => {
   await page.getByRole("button", { name, exact: true }).click()
   await page.getByRole("button", { name: "Run again" }).waitFor()
 }
+/** Names of those offered to compare with. */
+const runs = async (text: string): Promise<ReadonlyArray<string>> =>
+  (await page.getByLabel("Compared with").locator("option").allInnerTexts()).filter((name) => name.includes(text))
 const add = async (question: string, id: string) => {
   await page.getByRole("button", { name: "Add a question …" }).click()
   await dialog().getByLabel("Question").fill(question)
@@ -79,10 +82,25 @@ it("runs a set: how many are found, why others are not, and how that changes ove
     .getByRole("img", { name: /hit@10: last 1, lowest 0.5/ })
     .waitFor()
   await row("umbrella").getByText("not found").waitFor()
+  await main().getByText("0 worse, 1 better, 1 as they were").waitFor()
+  await row("umbrella").getByText("better").waitFor()
   await page.reload()
   await past()
     .getByRole("img", { name: /hit@10: last 1, lowest 0.5/ })
     .waitFor()
+})
+
+it("says which questions another configuration finds worse than the run before, and why", async () => {
+  const searchedIn = page.getByLabel("What is searched")
+  await searchedIn.selectOption("messages")
+  await run("Run")
+  await main().getByText("2 worse, 0 better, 0 as they were").waitFor()
+  await row("kite attic").getByText("worse").waitFor()
+  await row("kite attic").getByText("It is no message, and messages only are searched.").waitFor()
+  await searchedIn.selectOption("")
+  await page.getByLabel("Compared with").selectOption({ label: (await runs("messages only"))[0] ?? "" })
+  await run("Run")
+  await main().getByText("0 worse, 2 better, 0 as they were").waitFor()
 })
 
 it("keeps no question in the browser", async () => {

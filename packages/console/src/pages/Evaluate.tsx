@@ -16,7 +16,6 @@ import {
   type Configuration,
   dropQuestion,
   figuresOf,
-  forgetRuns,
   hitsAsked,
   keepRuns,
   keyOf,
@@ -24,7 +23,7 @@ import {
   type PastRun,
   questionsOf,
   type QuestionSet,
-  runsOf,
+  runsOfSet,
   setsRun,
   usual
 } from "../service/runs.ts"
@@ -35,16 +34,28 @@ import { Check, FormDialog, Input } from "../ui/Dialog.tsx"
 import { Choice, FacetField, Field, Filters } from "../ui/Field.tsx"
 import { Empty, Notice, Refused, Show, Waiting } from "../ui/Notice.tsx"
 import { type Column, GrowingTable } from "../ui/Table.tsx"
-import { TimeChart } from "../ui/TimeChart.tsx"
 import { UserText } from "../ui/UserText.tsx"
+import {
+  asAsked,
+  Changes,
+  letters,
+  lossOf,
+  nameOfRun,
+  Past,
+  percent,
+  Place,
+  PlaceBefore,
+  runText
+} from "./PastRuns.tsx"
 import { whyNotFound } from "./Search.tsx"
 
 interface Run {
+  /** Milliseconds. */
+  readonly at: number
   readonly asked: ReadonlyArray<Asked>
   readonly configurations: ReadonlyArray<Configuration>
-  /** By question: why the first configuration did not find it. */
+  /** By question: why a configuration did not find it. */
   readonly reasons: ReadonlyMap<string, ReadonlyArray<string>>
-  readonly before: PastRun | undefined
 }
 
 /** As many failed questions are looked into by themselves. */
@@ -220,17 +231,22 @@ const Questions = (given: {
   const [done, setDone] = useState<number | undefined>(undefined)
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const [, redraw] = useState({})
+  const [chosen, setBefore] = useState("")
+  const [first = usual] = configurations
+  // A run is none before itself.
+  const past = runsOfSet(set).filter(({ at }) => at !== run?.at)
+  const before =
+    past.find((each) => nameOfRun(each) === chosen) ??
+    past.find(({ configuration }) => JSON.stringify(configuration) === JSON.stringify(first)) ??
+    past[0]
   const controller = useMemo(() => new AbortController(), [])
   useEffect(() => () => controller.abort(), [])
   const start = async (): Promise<void> => {
     const { signal } = controller
-    const [first = usual] = configurations
-    const before = runsOf(set, first).at(-1)
     const asked = await askAll(cases, configurations, signal, setDone)
     const reasons = new Map<string, ReadonlyArray<string>>()
-    for (const one of asked.filter(({ places }) => places[0] === 0).slice(0, reasonsMax)) {
-      const question = { query: one.query, agentId: one.agentId, subjectId: one.subjectId }
-      reasons.set(keyOf(one), (await whyNotFound(one.expected[0] ?? "", question, signal)).reasons)
+    for (const one of asked.filter(isMissed).slice(0, reasonsMax)) {
+      reasons.set(keyOf(one), await reasonsOf(one, configurations, signal))
     }
     const at = now()
     keepRuns(
@@ -243,7 +259,7 @@ const Questions = (given: {
         places: Object.fromEntries(asked.map((one) => [nameOf(one), one.places[index] ?? 0]))
       }))
     )
-    setRun({ asked, configurations, reasons, before })
+    setRun({ at, asked, configurations, reasons })
   }
   const begin = (): void => {
     setDone(0)
@@ -268,11 +284,22 @@ const Questions = (given: {
         </button>
       </div>
       {error !== undefined && <Refused error={error} />}
-      {run !== undefined && <FigureTiles run={run} />}
+      {past.length > 0 && (
+        <div class="fields">
+          <Choice
+            label="Compared with"
+            value={before === undefined ? "" : nameOfRun(before)}
+            options={past.map((each) => [nameOfRun(each), runText(each)])}
+            onValue={setBefore}
+          />
+        </div>
+      )}
+      {run !== undefined && <FigureTiles run={run} before={before} />}
+      {run !== undefined && before !== undefined && <Changes asked={run.asked} before={before} />}
       <GrowingTable
         label="Questions"
-        columns={questionColumns(run, drop)}
-        rows={run === undefined ? cases : worstFirst(run.asked)}
+        columns={questionColumns(run, before, drop)}
+        rows={run === undefined ? cases : worstFirst(run.asked, before)}
         keyOf={keyOf}
         empty="No question."
       />
@@ -281,28 +308,52 @@ const Questions = (given: {
   )
 }
 
+const isMissed = ({ places }: Asked): boolean => places.includes(0)
+
+const reasonsOf = async (
+  one: Asked,
+  configurations: ReadonlyArray<Configuration>,
+  signal: AbortSignal
+): Promise<ReadonlyArray<string>> => {
+  const reasons: Array<string> = []
+  for (const [at, { include }] of configurations.entries()) {
+    if (one.places[at] !== 0) continue
+    const question = { query: one.query, agentId: one.agentId, subjectId: one.subjectId, include }
+    const found = await whyNotFound(one.expected[0] ?? "", question, signal)
+    reasons.push(...found.reasons.map((reason) => (configurations.length === 1 ? reason : `${letters[at]}: ${reason}`)))
+  }
+  return reasons
+}
+
 const worst = ({ places }: Asked): number => Math.max(...places.map((place) => (place === 0 ? Infinity : place)))
 
-const worstFirst = (asked: ReadonlyArray<Asked>): ReadonlyArray<Asked> =>
-  asked.toSorted((one, other) => (worst(other) === worst(one) ? 0 : worst(other) - worst(one)))
+/** Those that lost most since the run before, then those that are found last. */
+const worstFirst = (asked: ReadonlyArray<Asked>, before: PastRun | undefined): ReadonlyArray<Asked> => {
+  const lost = (one: Asked): number => Math.max(0, (before === undefined ? 0 : lossOf(one, before)) ?? 0)
+  return asked.toSorted(
+    (one, other) => lost(other) - lost(one) || (worst(other) === worst(one) ? 0 : worst(other) - worst(one))
+  )
+}
 
-const percent = (share: number): string => `${Math.round(share * 100)} %`
-
-const letters = ["A", "B"] as const
-
-const FigureTiles = ({ run: { asked, configurations, reasons } }: { readonly run: Run }) => {
+const FigureTiles = (given: { readonly run: Run; readonly before: PastRun | undefined }) => {
+  const { asked, configurations, reasons } = given.run
+  const then = given.before?.figures
   const all = configurations.map((_, at) => figuresOf(asked, at))
   const shown = [
-    ["Found first", all.map(({ first }) => percent(first))],
-    ["Among the first 3", all.map(({ firstThree }) => percent(firstThree))],
-    [`Among the first ${hitsAsked}`, all.map(({ firstTen }) => percent(firstTen))],
-    ["Mean reciprocal rank", all.map(({ reciprocalRank }) => decimal(reciprocalRank))]
+    ["Found first", all.map(({ first }) => percent(first)), then && percent(then.first)],
+    ["Among the first 3", all.map(({ firstThree }) => percent(firstThree)), then && percent(then.firstThree)],
+    [`Among the first ${hitsAsked}`, all.map(({ firstTen }) => percent(firstTen)), then && percent(then.firstTen)],
+    [
+      "Mean reciprocal rank",
+      all.map(({ reciprocalRank }) => decimal(reciprocalRank)),
+      then && decimal(then.reciprocalRank)
+    ]
   ] as const
-  const missed = asked.filter(({ places }) => places[0] === 0).length
+  const missed = asked.filter(isMissed).length
   return (
     <>
       <dl class="tiles">
-        {shown.map(([name, values]) => (
+        {shown.map(([name, values, old]) => (
           <div class="tile" key={name}>
             <dt>{name}</dt>
             <dd>
@@ -314,6 +365,7 @@ const FigureTiles = ({ run: { asked, configurations, reasons } }: { readonly run
                     </span>
                   ))}
             </dd>
+            {old !== undefined && <dd class="small">{old} before</dd>}
           </div>
         ))}
       </dl>
@@ -327,12 +379,11 @@ const FigureTiles = ({ run: { asked, configurations, reasons } }: { readonly run
   )
 }
 
-const Place = ({ place }: { readonly place: number | undefined }) =>
-  place === undefined ? null : place === 0 ? <span class="badge bad">not found</span> : <>{count(place)}</>
-
-const asAsked = (one: Case): Asked | undefined => ("places" in one ? (one as Asked) : undefined)
-
-const questionColumns = (run: Run | undefined, drop: (one: Case) => void): ReadonlyArray<Column<Case>> => [
+const questionColumns = (
+  run: Run | undefined,
+  before: PastRun | undefined,
+  drop: (one: Case) => void
+): ReadonlyArray<Column<Case>> => [
   { title: "Question", by: ({ query }) => query, cell: ({ query }) => <UserText of={query} /> },
   { title: "Agent", by: ({ agentId }) => agentId, cell: ({ agentId }) => <UserText of={agentId} /> },
   { title: "Subject", by: ({ subjectId }) => subjectId, cell: ({ subjectId }) => <UserText of={subjectId} /> },
@@ -342,13 +393,13 @@ const questionColumns = (run: Run | undefined, drop: (one: Case) => void): Reado
     by: (one) => asAsked(one)?.places[at] || Infinity,
     cell: (one) => <Place place={asAsked(one)?.places[at]} />
   })),
-  ...(run?.before === undefined
+  ...(run === undefined || before === undefined
     ? []
     : [
         {
           title: "Run before",
           isNumber: true,
-          cell: (one: Case) => <Place place={run.before?.places[nameOf(one)]} />
+          cell: (one: Case) => <PlaceBefore one={one} before={before} />
         }
       ]),
   ...(run === undefined
@@ -386,63 +437,3 @@ const questionColumns = (run: Run | undefined, drop: (one: Case) => void): Reado
 const WhyLink = ({ of: { agentId, expected, query, subjectId } }: { readonly of: Case }) => (
   <a href={linkTo("search", { query, agentId, subjectId, expected: expected[0] })}>Search and scores</a>
 )
-
-const hourMillis = 3_600_000
-
-/** Runs of this set before, by each configuration. */
-const Past = (given: {
-  readonly set: QuestionSet
-  readonly configurations: ReadonlyArray<Configuration>
-  readonly onForgotten: () => void
-}) => {
-  const all = given.configurations.map((configuration) => runsOf(given.set, configuration))
-  if (all.every((runs) => runs.length === 0)) return null
-  return (
-    <section class="stack" aria-label="Runs over time">
-      <div class="head">
-        <h2>Runs over time</h2>
-        <button
-          type="button"
-          class="plain"
-          onClick={() => {
-            forgetRuns()
-            given.onForgotten()
-          }}
-        >
-          Forget all runs
-        </button>
-      </div>
-      <div class="charts">
-        {all.map((runs, at) => (
-          <RunChart
-            key={letters[at]}
-            title={all.length === 1 ? "Shares of the questions" : `Configuration ${letters[at]}`}
-            runs={runs}
-          />
-        ))}
-      </div>
-      <p class="small muted">
-        This browser keeps the last runs, as figures and ids; the questions stay with their memories, in the service.
-      </p>
-    </section>
-  )
-}
-
-const RunChart = ({ runs, title }: { readonly runs: ReadonlyArray<PastRun>; readonly title: string }) => {
-  const times = runs.map(({ at }) => at)
-  const from = (times[0] ?? 0) - hourMillis
-  const to = (times.at(-1) ?? 0) + 1
-  return (
-    <TimeChart
-      title={title}
-      // No time between two runs is a gap.
-      frame={{ times, from, to, stepMillis: to - from }}
-      text={decimal}
-      lines={[
-        { name: "hit@10", tone: "a", values: runs.map(({ figures }) => figures.firstTen) },
-        { name: "hit@1", tone: "b", values: runs.map(({ figures }) => figures.first) },
-        { name: "MRR", tone: "c", values: runs.map(({ figures }) => figures.reciprocalRank) }
-      ]}
-    />
-  )
-}

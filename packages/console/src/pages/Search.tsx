@@ -290,6 +290,7 @@ interface AskedQuestion {
   readonly subjectId: string | undefined
   readonly kind?: string | undefined
   readonly tags?: string | undefined
+  readonly include?: string | undefined
   readonly limit?: string | undefined
   readonly minRelevance?: string | undefined
 }
@@ -371,17 +372,23 @@ export const whyNotFound = async (id: string, question: AskedQuestion, signal: A
 }
 
 /** Filters, and its own state, that keep it out of every answer. */
-const leftOutBy = (memory: Memory, { agentId, kind, subjectId, tags }: AskedQuestion): ReadonlyArray<string> => {
+const leftOutBy = (
+  memory: Memory,
+  { agentId, include, kind, subjectId, tags }: AskedQuestion
+): ReadonlyArray<string> => {
   const differs = (name: string, asked: string | undefined, own: string | undefined) =>
     asked !== undefined && asked !== own
       ? [`The filter ${name} “${asked}” leaves it out: it has ${own === undefined ? "none" : `“${own}”`}.`]
       : []
+  const isMessage = memory.kind === "conversation_message"
   const wanted = tags?.split(",").map((tag) => tag.trim()) ?? []
   return [
     ...(memory.context.isLatest ? [] : ["It is superseded: a search finds the newest version alone."]),
     ...differs("agent", agentId, systemText(memory, "agentId")),
     ...differs("subject", subjectId, systemText(memory, "subjectId")),
     ...differs("kind", kind, memory.kind),
+    ...(include === "messages" && !isMessage ? ["It is no message, and messages only are searched."] : []),
+    ...(include === "extracted" && isMessage ? ["It is a message, and messages are not searched."] : []),
     ...(wanted.length > 0 && !wanted.some((tag) => memory.context.tags.includes(tag))
       ? [`It has none of the tags ${wanted.join(", ")}.`]
       : [])

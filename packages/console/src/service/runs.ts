@@ -150,6 +150,12 @@ const isSame = (one: object, other: object): boolean => JSON.stringify(one) === 
 export const runsOf = (set: QuestionSet, configuration: Configuration): ReadonlyArray<PastRun> =>
   pastRuns().filter((run) => isSame(run.set, set) && isSame(run.configuration, configuration))
 
+/** By any configuration, newest first. */
+export const runsOfSet = (set: QuestionSet): ReadonlyArray<PastRun> =>
+  pastRuns()
+    .filter((run) => isSame(run.set, set))
+    .toReversed()
+
 /** Sets that were run, the last first. */
 export const setsRun = (): ReadonlyArray<QuestionSet> => [
   ...new Map(
