@@ -304,6 +304,7 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "sessions.endSession": ({ agentId }) => [[`/admin/sessions/${agentId}`]],
   "operators.listOperators": () => [["/admin/operators"]],
   "operators.addOperator": () => [["/admin/operators", { body: { name: "intruder", role: "admin" } }]],
+  "operators.changeOperator": () => [["/admin/operators/intruder", { body: { role: "admin" } }]],
   "operators.revokeOperator": () => [["/admin/operators/intruder"]],
   "admin.status": () => [["/admin/status"]],
   "admin.setInstructions": ({ agentId }) => [

@@ -173,6 +173,35 @@ describe("the logs", () => {
   })
 })
 
+describe("another role", () => {
+  it("acts on the next request, with the same secret and session; one who was revoked gets none", async () => {
+    const secret = await add("rising", "viewer")
+    const session = await signIn({ key: secret })
+    const mayAdd = async (name: string) => {
+      const asked = [{ key: secret }, { key: null, headers: session }].map((credentials, at) =>
+        server.call("POST", "/admin/operators", { ...credentials, body: { name: `${name}-${at}`, role: "viewer" } })
+      )
+      return (await Promise.all(asked)).map(({ status }) => status)
+    }
+    const change = (role: OperatorRole) =>
+      server.call("PATCH", "/admin/operators/rising", { key: secrets.admin, body: { role } })
+    expect(await mayAdd("first")).toEqual([403, 403])
+    expect((await change("admin")).body.operator).toMatchObject({ name: "rising", role: "admin" })
+    expect(await mayAdd("second")).toEqual([200, 200])
+    await change("maintainer")
+    expect(await mayAdd("third")).toEqual([403, 403])
+    await server.asOperator("DELETE", "/admin/operators/rising")
+    expect(refusalOf(await change("admin"))).toEqual([404, "operator_not_found"])
+    const { events } = (await server.asOperator("GET", "/admin/audit?subject=rising")).body
+    expect(events.map(({ action, detail }: { action: string; detail: object }) => [action, detail])).toMatchObject([
+      ["operators.revokeOperator", { name: "rising", role: "maintainer" }],
+      ["operators.changeOperator", { name: "rising", role: "maintainer" }],
+      ["operators.changeOperator", { name: "rising", role: "admin" }],
+      ["operators.addOperator", { name: "rising", role: "viewer" }]
+    ])
+  })
+})
+
 describe("a revocation", () => {
   it("acts on the next request: the secret, sessions, links and a stream that is open", async () => {
     const key = await server.newAccount("followed")

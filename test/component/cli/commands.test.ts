@@ -65,6 +65,15 @@ describe("operators", () => {
     )
     expect(list.out).toMatch(/bob +viewer +munop_abcdef… +2025-11-21 09:14 +operator +- +active/)
     expect(list.out).toMatch(/eve .*revoked 2025-11-21 09:14/)
+    const change = await runCli(["operators", "change", "bob", "--role", "admin"], () =>
+      ok({ operator: { ...bob, role: "admin" } })
+    )
+    expect(change.requests[0]).toMatchObject({
+      method: "PATCH",
+      url: "/admin/operators/bob",
+      body: { role: "admin" }
+    })
+    expect(change.out).toContain("Operator bob is admin now.")
     const revoke = await runCli(["operators", "revoke", "bob"], () => ok({ operator: bob }))
     expect(revoke.requests[0]).toMatchObject({ method: "DELETE", url: "/admin/operators/bob" })
     expect(revoke.out).toContain("bob")

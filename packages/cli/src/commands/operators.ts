@@ -11,13 +11,15 @@ const operatorName = Argument.String("name").pipe(
   Argument.withSchema(OperatorName)
 )
 
+const operatorRole = Flag.Literals("role", OperatorRole.literals).pipe(
+  Flag.withDescription("viewer: looks; maintainer: all but money and operators; admin: all")
+)
+
 const add = Command.make(
   "add",
   {
     name: operatorName,
-    role: Flag.Literals("role", OperatorRole.literals).pipe(
-      Flag.withDescription("viewer: looks; maintainer: all but money and operators; admin: all")
-    ),
+    role: operatorRole,
     json: flags.json
   },
   Effect.fn("operators.add")(function* ({ json, name, role }) {
@@ -56,6 +58,17 @@ const list = Command.make(
   })
 ).pipe(Command.withDescription("List operators; secrets cannot be shown again"))
 
+const change = Command.make(
+  "change",
+  { name: operatorName, role: operatorRole, json: flags.json },
+  Effect.fn("operators.change")(function* ({ json, name, role }) {
+    const { operator } = yield* withOperator(({ operators: api }) =>
+      api.changeOperator({ params: { name }, payload: { role } })
+    )
+    return yield* Console.log(json ? JSON.stringify({ operator }) : `Operator ${name} is ${operator.role} now.`)
+  })
+).pipe(Command.withDescription("Give an operator another role, at once; the secret stays"))
+
 const revoke = Command.make(
   "revoke",
   { name: operatorName, json: flags.json },
@@ -67,5 +80,5 @@ const revoke = Command.make(
 
 export const operators = Command.make("operators").pipe(
   Command.withDescription("Operators beside the holder of the data directory"),
-  Command.withSubcommands([add, list, revoke])
+  Command.withSubcommands([add, list, change, revoke])
 )

@@ -21,6 +21,7 @@ export const Operators = () => {
   const { loaded, reload } = useLoad((signal) => call("GET", "/admin/operators", { signal }), [])
   const [isAdding, setAdding] = useState(false)
   const [leaving, revoke] = useState<OperatorRecord | undefined>(undefined)
+  const [changed, change] = useState<OperatorRecord | undefined>(undefined)
   return (
     <section class="stack">
       <div class="head">
@@ -36,7 +37,7 @@ export const Operators = () => {
         {({ operators }) => (
           <GrowingTable
             label="Operators"
-            columns={columnsWith(revoke)}
+            columns={columnsWith({ change, revoke })}
             rows={operators}
             keyOf={({ name }) => name}
             empty="Nobody else yet."
@@ -44,6 +45,7 @@ export const Operators = () => {
         )}
       </Show>
       {isAdding && <AddOperator onClose={() => setAdding(false)} onDone={reload} />}
+      {changed !== undefined && <ChangeRole operator={changed} onClose={() => change(undefined)} onDone={reload} />}
       {leaving !== undefined && (
         <FormDialog
           title={`Revoke ${leaving.name}`}
@@ -65,7 +67,15 @@ export const Operators = () => {
   )
 }
 
-const columnsWith = (revoke: (leaving: OperatorRecord) => void): ReadonlyArray<Column<OperatorRecord>> => [
+type Choose = (operator: OperatorRecord) => void
+
+const columnsWith = ({
+  change,
+  revoke
+}: {
+  readonly change: Choose
+  readonly revoke: Choose
+}): ReadonlyArray<Column<OperatorRecord>> => [
   {
     title: "Name",
     by: ({ name }) => name,
@@ -91,14 +101,48 @@ const columnsWith = (revoke: (leaving: OperatorRecord) => void): ReadonlyArray<C
     title: "Action",
     cell: (operator) =>
       operator.revokedAt === undefined ? (
-        <button type="button" class="plain" aria-label={`Revoke ${operator.name} …`} onClick={() => revoke(operator)}>
-          Revoke …
-        </button>
+        <div class="actions">
+          <button
+            type="button"
+            class="plain"
+            aria-label={`Role of ${operator.name} …`}
+            onClick={() => change(operator)}
+          >
+            Role …
+          </button>
+          <button type="button" class="plain" aria-label={`Revoke ${operator.name} …`} onClick={() => revoke(operator)}>
+            Revoke …
+          </button>
+        </div>
       ) : (
         <span class="badge">revoked</span>
       )
   }
 ]
+
+const ChangeRole = (given: {
+  readonly operator: OperatorRecord
+  readonly onClose: () => void
+  readonly onDone: () => void
+}) => {
+  const { name, role: before } = given.operator
+  const [role, setRole] = useState<OperatorRole>(before)
+  return (
+    <FormDialog
+      title={`Role of ${name}`}
+      action="Change"
+      isReady={role !== before}
+      send={async () => {
+        await call("PATCH", `/admin/operators/${encodeURIComponent(name)}`, { body: { role } })
+        given.onDone()
+      }}
+      onClose={given.onClose}
+    >
+      <Choice label="Role" value={role} options={roles} onValue={setRole} />
+      <p class="small muted">From the next request on; the secret and their sessions stay.</p>
+    </FormDialog>
+  )
+}
 
 const AddOperator = ({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }) => {
   const [name, setName] = useState("")

@@ -37,6 +37,8 @@ export class Operators extends Context.Service<
     readonly working: (name: string) => Effect.Effect<Operator | undefined>
     /** Oldest first, revoked ones included. */
     readonly list: Effect.Effect<ReadonlyArray<OperatorRecord>>
+    /** Gives one who works another role. */
+    readonly change: (operator: Operator) => Effect.Effect<OperatorRecord, NotFound | ControlFailure>
     /** Revoking twice keeps the first time. */
     readonly revoke: (name: string) => Effect.Effect<OperatorRecord, NotFound | ControlFailure>
   }
@@ -93,6 +95,12 @@ const make = Effect.gen(function* () {
     list: read(
       Effect.map(sql<OperatorRow>`SELECT * FROM operator ORDER BY created_at, rowid`, (rows) => rows.map(recordOf))
     ),
+    change: Effect.fn("Operators.change")(function* ({ name, role }) {
+      const [row] = yield* write(
+        sql<OperatorRow>`UPDATE operator SET role = ${role} WHERE name = ${name} AND revoked_at IS NULL RETURNING *`
+      )
+      return row === undefined ? yield* operatorNotFound(name) : recordOf(row)
+    }),
     revoke: Effect.fn("Operators.revoke")(function* (name) {
       const now = yield* Clock.currentTimeMillis
       const [row] = yield* write(
@@ -136,4 +144,4 @@ const requireRoom = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name:
 })
 
 const operatorNotFound = (name: string) =>
-  new NotFound({ code: "operator_not_found", error: `there is no operator "${name}" to revoke` })
+  new NotFound({ code: "operator_not_found", error: `there is no operator "${name}"` })

@@ -202,6 +202,16 @@ export class OperatorsAdminApi extends HttpApiGroup.make("operators")
           "`viewer` looks, `maintainer` does all but money and operators, `admin` does all. The secret is shown once. A name is used once, also after a revocation: the audit log knows operators by it."
       })
     ),
+    HttpApiEndpoint.patch("changeOperator", "/operators/:name", {
+      params: { name: OperatorName },
+      payload: Schema.Struct({ role: OperatorRole }).annotate({ identifier: "ChangeOperatorRequest" }),
+      success: Schema.Struct({ success, operator: OperatorRecord }),
+      error: [NotFound, InsufficientStorage, Unavailable]
+    }).annotateMerge(
+      operation("Change an operator's role", {
+        description: "From the next request on; the secret and their sessions stay."
+      })
+    ),
     HttpApiEndpoint.delete("revokeOperator", "/operators/:name", {
       params: { name: OperatorName },
       success: Schema.Struct({ success, operator: OperatorRecord }),

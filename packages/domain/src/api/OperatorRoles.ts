@@ -77,6 +77,7 @@ export const operatorRoles: Readonly<Record<OperatorOperation, OperatorRole>> = 
   "sessions.endSession": "maintainer",
   "operators.listOperators": "admin",
   "operators.addOperator": "admin",
+  "operators.changeOperator": "admin",
   "operators.revokeOperator": "admin",
   "consolidations.list": "viewer",
   "consolidations.run": "maintainer",

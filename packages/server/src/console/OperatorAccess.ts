@@ -39,6 +39,8 @@ export class OperatorAccess extends Context.Service<
       token: string,
       needed: OperatorRole
     ) => Effect.Effect<ActingOperator, Unauthenticated | Forbidden, HttpServerRequest.HttpServerRequest>
+    /** Who signed in, as they are now; undefined: revoked. Others than added ones are what they were. */
+    readonly working: (held: Operator) => Effect.Effect<Operator | undefined>
     /** Whether the request may sign an operator in. */
     readonly isInReach: (request: HttpServerRequest.HttpServerRequest) => boolean
   }
@@ -52,7 +54,6 @@ export class OperatorAccess extends Context.Service<
         const sessions = yield* ConsoleSessions
         const isInReach = (request: HttpServerRequest.HttpServerRequest) =>
           options.isRemote || isLocalCaller(request, options.host)
-        /** Others than added ones are what they were when they signed in. */
         const working = (held: Operator): Effect.Effect<Operator | undefined> =>
           isAdded(held.name) ? operators.working(held.name) : Effect.succeed(held)
         const isWorking = (held: Operator) => Effect.map(working(held), (found) => found !== undefined)
@@ -86,6 +87,7 @@ export class OperatorAccess extends Context.Service<
 
         return {
           isInReach,
+          working,
           require: Effect.fnUntraced(function* (token, needed) {
             const request = yield* HttpServerRequest.HttpServerRequest
             const operator = yield* token === "" ? bySession(request) : byToken(request, token)
@@ -136,6 +138,8 @@ export const operatorsAdminHandlers = apiGroup(
         const { record, secret } = yield* operators.add(payload, name)
         return { success, operator: record, secret }
       }),
+      changeOperator: ({ params, payload }) =>
+        Effect.map(operators.change({ ...params, ...payload }), (operator) => ({ success, operator })),
       revokeOperator: Effect.fnUntraced(function* ({ params }) {
         const operator = yield* operators.revoke(params.name)
         yield* sessions.endOf(operator.name)

@@ -5,7 +5,8 @@
 import { Clock, Effect, Layer, Redacted, Schema } from "effect"
 import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { CurrentOperator } from "@muniment/domain/api/Middleware"
-import { SignIn } from "@muniment/domain/Console"
+import { refusedTo } from "@muniment/domain/api/OperatorRoles"
+import { type OwnSession, SignIn } from "@muniment/domain/Console"
 import { Forbidden, InvalidRequest, NotFound, Unauthenticated } from "@muniment/domain/Errors"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Operators } from "@muniment/control/accounts/Operators"
@@ -13,7 +14,14 @@ import { apiGroup } from "../apiGroup.ts"
 import { isJson } from "../headers.ts"
 import { clientAddress, type TrustedProxies } from "../identity/ClientAddress.ts"
 import { consolePath } from "../paths.ts"
-import { ConsoleLinks, ConsoleSessions, type SessionHolder, cookieText, sessionSecretOf } from "./ConsoleSessions.ts"
+import {
+  ConsoleLinks,
+  type ConsoleSession,
+  ConsoleSessions,
+  type SessionHolder,
+  cookieText,
+  sessionSecretOf
+} from "./ConsoleSessions.ts"
 import { openIdRoutes } from "./OpenIdSignIn.ts"
 import { accountSuspended, OperatorAccess } from "./OperatorAccess.ts"
 
@@ -35,6 +43,7 @@ export const signInRoutes = (options: SignInOptions) =>
     Effect.gen(function* () {
       const sessions = yield* ConsoleSessions
       const holderOf = yield* makeHolderOf
+      const access = yield* OperatorAccess
       const current = currentSession(sessions)
       const openId = options.openId !== undefined && options.isOn
       const cookie = (headers: Headers.Headers, secret: string, seconds: number) => ({
@@ -71,9 +80,9 @@ export const signInRoutes = (options: SignInOptions) =>
         HttpRouter.add(
           "GET",
           path,
-          Effect.map(current, (found) =>
+          Effect.map(Effect.flatMap(current, ownNow(access)), (session) =>
             HttpServerResponse.jsonUnsafe(
-              { success: true, session: found?.own ?? null, openId, languageModel: options.languageModel },
+              { success: true, session, openId, languageModel: options.languageModel },
               { headers: neverKept }
             )
           )
@@ -168,6 +177,16 @@ const currentSession = (sessions: ConsoleSessions["Service"]) =>
     return secret === undefined ? Effect.succeed(undefined) : sessions.find(secret)
   })
 
+/** What the page of a session is told of it: an operator with the role that they have now. */
+const ownNow =
+  (access: OperatorAccess["Service"]) =>
+  (found: ConsoleSession | undefined): Effect.Effect<OwnSession | null> =>
+    found === undefined || found.holder.role === "account"
+      ? Effect.succeed(found?.own ?? null)
+      : Effect.map(access.working(found.holder.operator), (operator) =>
+          operator === undefined ? null : { ...found.own, operator, refused: refusedTo(operator.role) }
+        )
+
 const success = true as const
 
 /** Operators' view of the console's sessions, and links that open one (contract: Console). */
@@ -175,6 +194,7 @@ export const consoleAdminHandlers = apiGroup(
   "sessions",
   Effect.fnUntraced(function* (handlers) {
     const sessions = yield* ConsoleSessions
+    const access = yield* OperatorAccess
     const links = yield* ConsoleLinks
 
     return handlers.handleAll({
@@ -183,7 +203,14 @@ export const consoleAdminHandlers = apiGroup(
         if (link === undefined) return yield* new Forbidden({ code: "console_off", error: consoleOff })
         return { success, link }
       }),
-      listSessions: () => Effect.map(sessions.list, (found) => ({ success, sessions: found })),
+      listSessions: Effect.fnUntraced(function* () {
+        const found = yield* Effect.forEach(yield* sessions.list, (record) =>
+          record.operator === null
+            ? Effect.succeed(record)
+            : Effect.map(access.working(record.operator), (now) => ({ ...record, operator: now ?? record.operator }))
+        )
+        return { success, sessions: found }
+      }),
       endSession: Effect.fnUntraced(function* ({ params }) {
         const session = yield* sessions.end(params.id)
         if (session === undefined) {
