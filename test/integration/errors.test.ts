@@ -259,6 +259,10 @@ const rows: Readonly<Record<string, Row>> = {
   unknown_schema: { status: 400, provoke: () => extract({ schemas: ["unheard_of"] }) },
   // Nobody listens there.
   extraction_unavailable: { status: 503, provoke: () => withModel({ MUNIMENT_LLM_BASE_URL: "http://127.0.0.1:9/v1" }) },
+  backup_not_configured: {
+    status: 409,
+    provoke: async () => (await sharedServer(environment)).asOperator("POST", "/admin/backups/runs")
+  },
   model_unavailable: {
     status: 503,
     provoke: async () => {

@@ -33,6 +33,8 @@ const absent: Readonly<Record<string, string>> = {
   "POST /v1/webhooks/{id}/deliveries/repeat": "webhook_not_found",
   "POST /admin/webhooks/resend": "webhook_not_found",
   "POST /admin/webhooks/test": "webhook_not_configured",
+  "POST /admin/backups/runs": "backup_not_configured",
+  "POST /admin/backups/verifications": "backup_not_configured",
   // Of a language model; none is configured.
   "POST /v1/chat": "no_language_model",
   "POST /admin/reread": "no_language_model",
@@ -44,7 +46,9 @@ const absent: Readonly<Record<string, string>> = {
   ...(!runsOnOneBox("backups") && {
     "GET /admin/backups/files": "cluster_backup",
     "GET /admin/backups/copies": "cluster_backup",
-    "POST /admin/backups": "cluster_backup"
+    "POST /admin/backups": "cluster_backup",
+    "POST /admin/backups/runs": "cluster_backup",
+    "POST /admin/backups/verifications": "cluster_backup"
   })
 }
 

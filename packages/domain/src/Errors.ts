@@ -182,6 +182,7 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
     "not_refundable",
     "webhook_not_configured",
     "cluster_backup",
+    "backup_not_configured",
     "no_language_model",
     "consolidation_off",
     "consolidation_superseded"

@@ -311,6 +311,13 @@ export const ServerConfig = Config.all({
   llm,
   consolidation,
   logLevel: Config.Literals(["Debug", "Info", "Warn", "Error"], "MUNIMENT_LOG_LEVEL").pipe(Config.withDefault("Info")),
+  /** Backups that the service makes by itself. */
+  backup: Config.all({
+    to: Config.NonEmptyString("MUNIMENT_BACKUP_TO").pipe(Config.option),
+    every: integer("MUNIMENT_BACKUP_HOURS", 0).pipe(Config.withDefault(24)),
+    keep: integer("MUNIMENT_BACKUP_KEEP", 1).pipe(Config.withDefault(14)),
+    passphraseFile: Config.NonEmptyString("MUNIMENT_BACKUP_PASSPHRASE_FILE").pipe(Config.option)
+  }),
   /** The round that reads all files. */
   scrub: Config.all({
     days: integer("MUNIMENT_SCRUB_DAYS", 0).pipe(Config.withDefault(7)),

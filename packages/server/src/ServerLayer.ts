@@ -78,6 +78,7 @@ import { TextEmbedding } from "./memories/TextEmbedding.ts"
 import { AccountEraser } from "./operator/AccountEraser.ts"
 import { AgentIndexes } from "./operator/AgentIndexes.ts"
 import { LastBackup } from "./operator/LastBackup.ts"
+import { OwnBackups } from "./operator/OwnBackups.ts"
 import { OperatorService } from "./operator/OperatorService.ts"
 import { MemoryChat } from "./context/MemoryChat.ts"
 import { MemoryContext } from "./context/MemoryContext.ts"
@@ -195,6 +196,7 @@ const callsLayer = <E>(
     Layer.provideMerge(HookDeliveries.layer(config.accountWebhooks)),
     Layer.provideMerge(AccountEvents.layer),
     // Copies for `muniment backup`, and when the last one was made.
+    Layer.provideMerge(OwnBackups.layer(config.backup)),
     Layer.provideMerge(Layer.merge(copies, LastBackup.layer)),
     Layer.provideMerge(Scrubber.layer(config.scrub)),
     Layer.provideMerge(Layer.merge(AccountQuotas.layer, AgentCounts.layer)),

@@ -9,17 +9,19 @@ import { bytes, duration } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Notice, Show, Refused } from "../ui/Notice.tsx"
 import { type Column, Table, Fact } from "../ui/Table.tsx"
+import { Backups } from "./Backups.tsx"
 import { Indexes, Jobs } from "./Indexes.tsx"
 import { Operators } from "./Operators.tsx"
 import { Sessions } from "./Sessions.tsx"
 import { useState } from "preact/hooks"
 
-type Tab = "state" | "jobs" | "indexes" | "sessions" | "operators"
+type Tab = "state" | "jobs" | "indexes" | "backups" | "sessions" | "operators"
 
 const tabs: ReadonlyArray<readonly [Tab, string]> = [
   ["state", "State"],
   ["jobs", "Daily job"],
   ["indexes", "Indexes"],
+  ["backups", "Backups"],
   ["sessions", "Sessions and webhook"],
   ["operators", "Operators"]
 ]
@@ -27,7 +29,9 @@ const tabs: ReadonlyArray<readonly [Tab, string]> = [
 const refreshMillis = 5_000
 
 export const System = () => {
-  const shown = tabs.filter(([name]) => name !== "operators" || may("operators.listOperators"))
+  const shown = tabs.filter(
+    ([name]) => (name !== "operators" || may("operators.listOperators")) && (name !== "backups" || may("backups.state"))
+  )
   const tab = shown.find(([name]) => name === parameters.value.get("show"))?.[0] ?? "state"
   const Part = parts[tab]
   return (
@@ -202,6 +206,7 @@ const parts: Readonly<Record<Tab, () => JSX.Element>> = {
   state: State,
   jobs: Jobs,
   indexes: Indexes,
+  backups: Backups,
   sessions: Sessions,
   operators: Operators
 }

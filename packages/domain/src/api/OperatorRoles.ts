@@ -68,6 +68,10 @@ export const operatorRoles: Readonly<Record<OperatorOperation, OperatorRole>> = 
   // Leaves a copy of the service's secrets on its disk for a minute.
   "backups.copyFile": "maintainer",
   "backups.noteBackup": "maintainer",
+  // All data, and the keys of the service.
+  "backups.state": "admin",
+  "backups.run": "admin",
+  "backups.verify": "admin",
   "webhooks.listWebhooks": "viewer",
   "webhooks.resendWebhooks": "maintainer",
   "webhooks.testWebhook": "maintainer",

@@ -54,6 +54,53 @@ const BackupCopy = Schema.Struct({
   reason: Schema.optionalKey(Schema.String.annotate({ description: "Why the file is damaged." }))
 })
 
+/** A complete backup in the place that the service has for them. Times in milliseconds. */
+export const BackupListed = Schema.Struct({
+  id: Schema.String,
+  startedAt: Schema.Int,
+  finishedAt: Schema.Int,
+  release: Schema.String,
+  files: Schema.Int,
+  bytes: Schema.Int,
+  stale: Schema.Array(Schema.String).annotate({ description: "Damaged files, of which it has an older copy." })
+})
+
+/** Backups that the service makes by itself. Times in milliseconds. */
+export const BackupState = Schema.Struct({
+  to: Schema.NullOr(Schema.String).annotate({ description: "`MUNIMENT_BACKUP_TO`; null: it makes none by itself." }),
+  isSealed: Schema.Boolean,
+  everyHours: Schema.NullOr(Schema.Int).annotate({ description: "Null: only when asked." }),
+  keep: Schema.Int,
+  lastAt: Schema.NullOr(Schema.Int).annotate({
+    description: "Start of the last complete backup, whoever made it; null: none is known."
+  }),
+  nextAt: Schema.NullOr(Schema.Int),
+  running: Schema.NullOr(Schema.Struct({ step: Schema.Literals(["backup", "verify"]), startedAt: Schema.Int })),
+  lastRun: Schema.NullOr(
+    Schema.Struct({
+      startedAt: Schema.Int,
+      finishedAt: Schema.Int,
+      id: Schema.NullOr(Schema.String).annotate({ description: "Null: none was made." }),
+      copiedFiles: Schema.Int,
+      copiedBytes: Schema.Int,
+      problem: Schema.NullOr(Schema.String)
+    })
+  ).annotate({ description: "Since the start of the service." }),
+  lastVerify: Schema.NullOr(
+    Schema.Struct({
+      at: Schema.Int,
+      id: Schema.NullOr(Schema.String),
+      files: Schema.Int,
+      faults: Schema.Array(Schema.Struct({ file: Schema.String, reason: Schema.String })),
+      problem: Schema.NullOr(Schema.String)
+    })
+  ).annotate({ description: "Since the start of the service." }),
+  backups: Schema.Array(BackupListed).annotate({ description: "Newest first; empty until they were looked for." })
+})
+export type BackupState = typeof BackupState.Type
+
+const OwnState = Schema.Struct({ success, ...BackupState.fields })
+
 export class BackupAdminApi extends operatorGroup(
   HttpApiGroup.make("backups").add(
     HttpApiEndpoint.get("listFiles", "/backups/files", {
@@ -90,6 +137,22 @@ export class BackupAdminApi extends operatorGroup(
       error: [Conflict, InsufficientStorage, Unavailable]
     }).annotateMerge(
       operation("Note that a backup is complete", { description: "`doctor` and the metrics tell its age." })
+    ),
+    HttpApiEndpoint.get("state", "/backups", { success: OwnState }).annotateMerge(
+      operation("Backups that the service makes by itself", {
+        description: "The last and the next one, what runs, and what lies where they go."
+      })
+    ),
+    HttpApiEndpoint.post("run", "/backups/runs", { success: OwnState, error: Conflict }).annotateMerge(
+      operation("Make a backup now", {
+        description:
+          "Answers once it has begun, or something runs already. 409 `backup_not_configured` without a place."
+      })
+    ),
+    HttpApiEndpoint.post("verify", "/backups/verifications", { success: OwnState, error: Conflict }).annotateMerge(
+      operation("Prove that the newest backup can be restored", {
+        description: "Restores it beside the service, proves memories and ledger, and removes it. As `runs` besides."
+      })
     )
   )
 ).middleware(BodyLimit) {}

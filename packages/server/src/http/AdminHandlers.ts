@@ -31,6 +31,7 @@ import { agentsCursor, exportCursor } from "./Cursor.ts"
 import { Consolidation } from "../consolidation/Consolidation.ts"
 import { WebhookDeliveries } from "../webhooks/WebhookDeliveries.ts"
 import { LastBackup } from "../operator/LastBackup.ts"
+import { OwnBackups } from "../operator/OwnBackups.ts"
 import { requireRole } from "../console/OperatorAccess.ts"
 import { serviceVersion } from "../version.ts"
 import { apiGroup } from "../apiGroup.ts"
@@ -290,6 +291,7 @@ export const backupAdminHandlers = apiGroup(
     const copies = yield* FileCopies
     const ledger = yield* Ledger
     const last = yield* LastBackup
+    const own = yield* OwnBackups
     const success = true as const
     const demandHere = Effect.mapError(copies.demandHere, madeElsewhere)
 
@@ -322,7 +324,10 @@ export const backupAdminHandlers = apiGroup(
           )
         )
       }),
-      noteBackup: ({ payload }) => Effect.as(Effect.andThen(demandHere, last.note(payload.id)), { success })
+      noteBackup: ({ payload }) => Effect.as(Effect.andThen(demandHere, last.note(payload.id)), { success }),
+      state: () => Effect.map(own.state, (state) => ({ success, ...state })),
+      run: () => Effect.map(own.begin("backup"), (state) => ({ success, ...state })),
+      verify: () => Effect.map(own.begin("verify"), (state) => ({ success, ...state }))
     })
   })
 )
