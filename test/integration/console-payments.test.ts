@@ -1,7 +1,14 @@
 /** Payments in the console, on a local chain: one that waits stands first, and the operator has the chain asked. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Browser } from "playwright-core"
-import { accessibilityFaults, openBrowser, openConsole, showPage, type WatchedPage } from "../support/Browser.ts"
+import {
+  accessibilityFaults,
+  expectAccessible,
+  openBrowser,
+  openConsole,
+  showPage,
+  type WatchedPage
+} from "../support/Browser.ts"
 import { expectUnknown, paymentsOf, signedDeposit } from "../support/PaymentCalls.ts"
 import { missingChains, type PaymentChains, startPaymentChains } from "../support/PaymentChains.ts"
 import { startServer, type TestServer } from "../support/TestServer.ts"
@@ -42,6 +49,39 @@ describe.skipIf(missingChains !== "")(`payments in the console${missingChains}`,
     if (process.env["MUNIMENT_SCREENSHOTS"] !== undefined) {
       await page.screenshot({ path: `${process.env["MUNIMENT_SCREENSHOTS"]}/payments.png` })
     }
+    const waits = (await server.asOperator("GET", "/admin/payments")).body.payments.find(
+      ({ network }: { readonly network: string }) => network === "base-sepolia"
+    )
+    await rows.first().getByRole("button").click()
+    const panel = page.getByRole("complementary", { name: "Payment" })
+    await panel.getByText(/^Waits for \d+ s, since /).waitFor()
+    for (const whole of [waits.transaction, waits.payer, waits.id]) {
+      expect((await panel.innerText()).replaceAll("\n", "")).toContain(whole)
+    }
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"])
+    await panel.getByRole("button", { name: "Copy Transaction" }).click()
+    await panel.getByText("Copied").waitFor()
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(waits.transaction)
+    const links = panel.getByRole("link", { name: "In the explorer" })
+    expect(await links.first().getAttribute("href")).toBe(`https://sepolia.basescan.org/tx/${waits.transaction}`)
+    if (process.env["MUNIMENT_SCREENSHOTS"] !== undefined) {
+      await page.screenshot({ path: `${process.env["MUNIMENT_SCREENSHOTS"]}/payment.png` })
+      await page.setViewportSize({ width: 390, height: 844 })
+      await page.screenshot({ path: `${process.env["MUNIMENT_SCREENSHOTS"]}/payment-narrow.png` })
+    }
+    await expectAccessible(page, 0, () => panel.waitFor())
+    await expectAccessible(page, 1, () => panel.waitFor())
+    // An hour later it is stuck: what it waits for, since when, and what can be done.
+    await page.clock.setSystemTime(Date.now() + 3_600_000)
+    await page.getByLabel("State").selectOption("stuck")
+    await expect.poll(() => rows.allInnerTexts()).toEqual([expect.stringMatching(/waits 1 h[^]*stuck/)])
+    await panel.getByText(/^Waits for 1 h, since /).waitFor()
+    await panel.getByText("The nodes of base-sepolia answer. Ask the chains now;").waitFor()
+    await page.getByLabel("State").selectOption("")
+    await page.getByRole("link", { name: "what it waits for" }).click()
+    await expect.poll(() => page.url()).toContain("state=stuck")
+    await page.clock.setSystemTime(Date.now())
+    await showPage(page, "#/money")
     await chains.evm.setAutomine(true)
     await chains.evm.mine()
     await page.getByRole("button", { name: "Ask the chains now" }).click()
@@ -54,6 +94,11 @@ describe.skipIf(missingChains !== "")(`payments in the console${missingChains}`,
       .not.toContainEqual(expect.stringMatching(/^(broadcasting|verified)/))
     expect((await paymentsOf(server)).map(({ state }) => state)).not.toContain("broadcasting")
     expect(await waiting.who.balance()).toBe(2_000)
+    await rows.first().getByRole("button").click()
+    await panel.locator("dt").getByText("Receipt, signed").waitFor()
+    await panel.getByText("Credited", { exact: true }).waitFor()
+    await page.keyboard.press("Escape")
+    await panel.waitFor({ state: "detached" })
     await page.getByLabel("State").selectOption("failed")
     await page.getByText("No payment").waitFor()
     expect([watched.complaints, watched.foreign]).toEqual([[], []])

@@ -184,7 +184,7 @@ const checksOf = (status: ServiceStatus): ReadonlyArray<Check> => [
         {
           tone: "warn" as const,
           text: `A payment has had no outcome for ${duration(status.payments.oldestOpenSeconds)}.`,
-          more: linkTo("money")
+          more: linkTo("money", { state: "stuck" })
         }
       ]
     : []),

@@ -10,13 +10,21 @@ import { may } from "../service/session.ts"
 import { ago, duration, moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Filters, Choice, Field } from "../ui/Field.tsx"
-import { GrowingTable, type Column, Fact } from "../ui/Table.tsx"
+import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
+import { isStuck, isWaiting, PaymentPanel, tones, waitsFor } from "./PaymentPanel.tsx"
 
 export const Payments = () => {
   const given = parameters.value
   const filters = { state: given.get("state") ?? "", account: given.get("of") ?? "" }
-  const { loaded, reload } = useLoad((signal) => listPayments(filters, signal), [filters.state, filters.account])
+  const chosen = given.get("payment") ?? ""
+  const { loaded, reload } = useLoad(
+    async (signal) =>
+      filters.state === stuck
+        ? (await listPayments({ ...filters, state: "" }, signal)).filter(isStuck)
+        : listPayments(filters, signal),
+    [filters.state, filters.account]
+  )
   const [looked, showLooked] = useState<number | undefined>(undefined)
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const reconcile = (): void => {
@@ -46,6 +54,7 @@ export const Payments = () => {
           value={filters.state}
           options={[
             ["", "all"],
+            [stuck, "stuck: without an outcome for long"],
             ["verified", "verified"],
             ["broadcasting", "broadcasting"],
             ["settled", "settled"],
@@ -64,46 +73,69 @@ export const Payments = () => {
       )}
       {error !== undefined && <Refused error={error} />}
       <Show of={loaded}>
-        {(payments) => (
-          <GrowingTable
-            label="Payments"
-            columns={paymentColumns}
-            rows={payments}
-            keyOf={({ id }) => id}
-            empty="No payment: deposits by USDC show up here."
-          />
-        )}
+        {(payments) => {
+          const payment = payments.find(({ id }) => id === chosen)
+          return (
+            <>
+              {filters.state !== stuck && <StuckOnes payments={payments} />}
+              <div class={`split ${payment === undefined ? "" : "open"}`}>
+                <div class="stack">
+                  <GrowingTable
+                    label="Payments"
+                    columns={paymentColumns}
+                    rows={payments}
+                    keyOf={({ id }) => id}
+                    empty={
+                      filters.state === stuck ? "No payment is stuck." : "No payment: deposits by USDC show up here."
+                    }
+                  />
+                </div>
+                {payment !== undefined && (
+                  <PaymentPanel key={payment.id} payment={payment} onClose={() => change({ payment: "" })} />
+                )}
+              </div>
+            </>
+          )
+        }}
       </Show>
     </section>
   )
 }
 
-const tones: Readonly<Record<PaymentRecord["state"], string>> = {
-  verified: "warn",
-  broadcasting: "warn",
-  settled: "accent",
-  finalized: "good",
-  failed: "bad",
-  reversed: "bad"
+/** Of the filter by state. */
+const stuck = "stuck"
+
+const StuckOnes = ({ payments }: { readonly payments: ReadonlyArray<PaymentRecord> }) => {
+  const found = payments.filter(isStuck)
+  const [oldest] = found
+  return oldest === undefined ? null : (
+    <Notice tone="bad">
+      {count(found.length)} {found.length === 1 ? "payment is" : "payments are"} stuck, the oldest since{" "}
+      {moment(oldest.createdAt)}: <a href={linkTo("money", { state: stuck, payment: oldest.id })}>what it waits for</a>
+    </Notice>
+  )
 }
-
-/** Longer than a chain that answers takes. */
-const longWaitMillis = 600_000
-
-/** Next step, where no reason is given. */
-const waitsFor: Partial<Readonly<Record<PaymentRecord["state"], string>>> = {
-  verified: "signed, not sent yet: it is tried again within a minute",
-  broadcasting: "sent; the chain has not confirmed it yet, and is asked every 15 seconds",
-  settled: "credited; the chain may still take it back"
-}
-
-const isWaiting = (state: PaymentRecord["state"]): boolean => state === "verified" || state === "broadcasting"
 
 const paymentColumns: ReadonlyArray<Column<PaymentRecord>> = [
   {
     title: "State",
     by: ({ state }) => state,
     cell: ({ state }) => <span class={`badge ${tones[state]}`}>{state}</span>
+  },
+  {
+    title: "Transaction",
+    cell: ({ id, transaction }) => (
+      <button
+        type="button"
+        class="row-button link mono"
+        title={transaction ?? id}
+        aria-current={parameters.value.get("payment") === id}
+        onClick={() => change({ payment: id })}
+      >
+        <span class="hidden">All of this payment: </span>
+        {transaction === null ? "none yet" : `${transaction.slice(0, 8)}…${transaction.slice(-6)}`}
+      </button>
+    )
   },
   {
     title: "When",
@@ -127,33 +159,11 @@ const paymentColumns: ReadonlyArray<Column<PaymentRecord>> = [
   { title: "Network", by: ({ network }) => network, cell: ({ network }) => <span class="nowrap">{network}</span> },
   {
     title: "Why",
-    cell: ({ createdAt, reason, state }) =>
-      reason ?? (
-        <span class="muted">
-          {waitsFor[state] ?? ""}
-          {isWaiting(state) &&
-            now() - createdAt > longWaitMillis &&
-            ". Longer than usual: look for the transaction in the network's explorer, and see that its RPC address answers"}
-        </span>
-      )
-  },
-  {
-    title: "Transaction",
-    cell: ({ id, payer, transaction }) => (
-      <details>
-        <summary class="mono">{transaction === null ? "none yet" : `${transaction.slice(0, 8)}…`}</summary>
-        <dl class="facts small">
-          <Fact name="Transaction" class="mono">
-            {transaction ?? "none yet"}
-          </Fact>
-          <Fact name="Paid by" class="mono">
-            {payer}
-          </Fact>
-          <Fact name="Payment" class="mono">
-            {id}
-          </Fact>
-        </dl>
-      </details>
+    cell: (payment) => (
+      <span class="why">
+        {isStuck(payment) && <span class="badge bad">stuck</span>}{" "}
+        {payment.reason ?? <span class="muted">{waitsFor[payment.state] ?? ""}</span>}
+      </span>
     )
   }
 ]

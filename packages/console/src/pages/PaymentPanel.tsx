@@ -1,0 +1,188 @@
+/**
+ * One payment with all that is known of it: the whole of its ids, when it went from state to state, why it failed or what
+ * it waits for, and what an operator can do about it.
+ */
+import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
+import type { PaymentRecord } from "@muniment/domain/Operations"
+import type { PaymentNetwork } from "@muniment/domain/Payment"
+import { useState } from "preact/hooks"
+import { call } from "../service/api.ts"
+import { now } from "../service/browser.ts"
+import { useLoad } from "../service/load.ts"
+import { amount, dollars } from "../service/operator.ts"
+import { linkTo } from "../service/route.ts"
+import { ago, duration, exactMoment } from "../service/text.ts"
+import { SidePanel } from "../ui/Dialog.tsx"
+import { Notice } from "../ui/Notice.tsx"
+import { Fact } from "../ui/Table.tsx"
+
+export const tones: Readonly<Record<PaymentRecord["state"], string>> = {
+  verified: "warn",
+  broadcasting: "warn",
+  settled: "accent",
+  finalized: "good",
+  failed: "bad",
+  reversed: "bad"
+}
+
+/** Longer than a chain that answers takes. */
+const longWaitMillis = 600_000
+
+/** Next step, where no reason is given. */
+export const waitsFor: Partial<Readonly<Record<PaymentRecord["state"], string>>> = {
+  verified: "signed, not sent yet: it is tried again within a minute",
+  broadcasting: "sent; the chain has not confirmed it yet, and is asked every 15 seconds",
+  settled: "credited; the chain may still take it back"
+}
+
+export const isWaiting = (state: PaymentRecord["state"]): boolean => state === "verified" || state === "broadcasting"
+
+export const isStuck = ({ createdAt, state }: PaymentRecord): boolean =>
+  isWaiting(state) && now() - createdAt > longWaitMillis
+
+const creditsPerUsd = 1_000
+
+export const PaymentPanel = (given: { readonly payment: PaymentRecord; readonly onClose: () => void }) => {
+  const { account, amountUsd, createdAt, id, network, payer, reason, state, transaction, updatedAt } = given.payment
+  const status = useLoad((signal) => call("GET", "/admin/status", { signal }), []).loaded.value
+  const isCredited = state === "settled" || state === "finalized" || state === "reversed"
+  const receipt = useLoad(
+    (signal) =>
+      isCredited
+        ? call("GET", "/admin/payments/receipt", { query: { payment: id }, signal })
+        : Promise.resolve(undefined),
+    [id, state]
+  ).loaded.value
+  return (
+    <SidePanel label="Payment" title={`${dollars(amountUsd)} USD`} onClose={given.onClose}>
+      <div class="meta">
+        <span class={`badge ${tones[state]}`}>{state}</span>
+        {isStuck(given.payment) && <span class="badge bad">stuck</span>}
+      </div>
+      {isWaiting(state) ? (
+        <Waits payment={given.payment} network={status?.payments.networks.find((one) => one.network === network)} />
+      ) : (
+        (state === "failed" || state === "reversed") && (
+          <Notice tone="warn">
+            <strong>{reason ?? "No reason is kept."}</strong>{" "}
+            {state === "failed"
+              ? "No money was taken and nothing was credited; the payer may pay again."
+              : "The chain took the transfer back: what was left of its credits was taken back, too."}
+          </Notice>
+        )
+      )}
+      <dl class="facts">
+        <Fact name="Account">
+          <a href={linkTo("money", { show: "movements", account })}>{account}</a>
+        </Fact>
+        <Fact name="Credits">{amount(amountUsd * creditsPerUsd)}</Fact>
+        <Fact name="Network">
+          {network} <span class="mono small">{chains[network].caip2}</span>
+        </Fact>
+        <Whole name="Transaction" text={transaction} link={transaction && explorerOf(network, "tx", transaction)} />
+        <Whole name="Paid by" text={payer} link={explorerOf(network, "address", payer)} />
+        <Whole name="Payment" text={id} />
+        <Fact name="Begun">
+          {exactMoment(createdAt)} ({ago(createdAt)})
+        </Fact>
+        <Fact name="Credited">{receipt === undefined ? undefined : exactMoment(receipt.settledAt)}</Fact>
+        <Fact name={isWaiting(state) ? "Last step" : state.charAt(0).toUpperCase() + state.slice(1)}>
+          {exactMoment(updatedAt)}, {duration((updatedAt - createdAt) / 1_000)} after it began
+        </Fact>
+        {reason !== null && isWaiting(state) && <Fact name="Said last">{reason}</Fact>}
+        {receipt !== undefined && <Whole name="Receipt, signed" text={receipt.receipt.signature} />}
+      </dl>
+    </SidePanel>
+  )
+}
+
+/** The whole of a text that nobody types, to be copied; `link` leads to a page about it. */
+const Whole = (given: { readonly name: string; readonly text: string | null; readonly link?: string | null }) => {
+  const [isCopied, setCopied] = useState(false)
+  const { link, name, text } = given
+  if (text === null) return <Fact name={name}>none yet</Fact>
+  return (
+    <Fact name={name}>
+      <span class="mono">{text}</span>
+      <span class="actions">
+        <button
+          type="button"
+          class="plain"
+          onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+        >
+          {isCopied ? "Copied" : "Copy"} <span class="hidden">{name}</span>
+        </button>
+        {typeof link === "string" && (
+          <a href={link} target="_blank" rel="noreferrer noopener">
+            In the explorer
+          </a>
+        )}
+      </span>
+    </Fact>
+  )
+}
+
+interface Chain {
+  readonly caip2: string
+  readonly explorer: string
+  readonly query: string
+  /** Setting of the address of its nodes. */
+  readonly nodes: string
+}
+
+const evm = { query: "", nodes: "MUNIMENT_EVM_RPC_URL" }
+const svm = { explorer: "https://explorer.solana.com", nodes: "MUNIMENT_SOLANA_RPC_URL" }
+const chains: Readonly<Record<PaymentNetwork, Chain>> = {
+  base: { caip2: "eip155:8453", explorer: "https://basescan.org", ...evm },
+  "base-sepolia": { caip2: "eip155:84532", explorer: "https://sepolia.basescan.org", ...evm },
+  solana: { caip2: "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", query: "", ...svm },
+  "solana-devnet": { caip2: "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1", query: "?cluster=devnet", ...svm }
+}
+
+const explorerOf = (network: PaymentNetwork, what: "tx" | "address", name: string): string => {
+  const { explorer, query } = chains[network]
+  return `${explorer}/${what}/${encodeURIComponent(name)}${query}`
+}
+
+type Network = ServiceStatus["payments"]["networks"][number]
+
+/** What it waits for, since when, and what to do. */
+const Waits = ({ network, payment }: { readonly network: Network | undefined; readonly payment: PaymentRecord }) => {
+  const { createdAt, state, transaction } = payment
+  return (
+    <Notice tone={isStuck(payment) ? "bad" : "warn"}>
+      <p>
+        <strong>
+          Waits for {duration((now() - createdAt) / 1_000)}, since {exactMoment(createdAt)}:
+        </strong>{" "}
+        {waitsFor[state]}.
+      </p>
+      <ul>
+        {whatToDo(payment, network).map((step) => (
+          <li key={step}>{step}</li>
+        ))}
+        {transaction !== null && (
+          <li>
+            In the explorer the transaction says whether the chain has it; it is sent again, with a higher fee, by
+            itself.
+          </li>
+        )}
+      </ul>
+    </Notice>
+  )
+}
+
+const whatToDo = (payment: PaymentRecord, network: Network | undefined): ReadonlyArray<string> => {
+  const name = payment.network
+  if (network === undefined) {
+    return [`The service does not serve ${name} now: add it to MUNIMENT_PAYMENT_NETWORKS, and it goes on.`]
+  }
+  if (!network.isReachable)
+    return [`No node of ${name} answers: see ${chains[name].nodes}. It goes on by itself once one does.`]
+  if (!network.isOffered) {
+    return [`The operator's wallet cannot pay the fees of ${name}: send it the chain's own coin, and it goes on.`]
+  }
+  return isStuck(payment)
+    ? [`The nodes of ${name} answer. Ask the chains now; if that changes nothing, the log of the service says why.`]
+    : ["Nothing is to be done yet: it is asked about by itself."]
+}
