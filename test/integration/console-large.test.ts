@@ -125,6 +125,34 @@ describe("a list of 20,000 memories", () => {
     expect(Number(await page.evaluate(`document.querySelectorAll(".rows .line").length`))).toBeLessThan(120)
   })
 
+  it("reads what is in view after a jump to the middle, and little else, without a place that is not loaded", async () => {
+    await page.getByLabel("Account").fill("large")
+    await showPage(page, "#/memories?kind=factual_memory")
+    await page.getByRole("heading", { name: "20,000 memories" }).waitFor(patience)
+    await page.locator(".rows .line:not(.waiting)").first().waitFor(patience)
+    const asked: Array<string> = []
+    page.on("request", (request) => {
+      if (new URL(request.url()).pathname === "/v1/memories") asked.push(request.url())
+    })
+    for (const row of [10_000, 5_432, 14_567]) {
+      asked.length = 0
+      // What is seen at any moment until the rows are there.
+      await page.evaluate(`(() => {
+        window.saidNotLoaded = 0
+        new MutationObserver(() => {
+          if (document.querySelector(".rows")?.textContent.includes("Not loaded yet")) window.saidNotLoaded += 1
+        }).observe(document.querySelector(".rows"), { childList: true, subtree: true, characterData: true })
+        document.querySelector(".rows").scrollTop = ${row} * 44
+      })()`)
+      // The newest stands first.
+      const line = `[...document.querySelectorAll(".rows .line")].find((line) => line.offsetTop === ${row} * 44)?.textContent`
+      await expect.poll(() => page.evaluate(line), patience).toContain(`Item ${rows - 1 - row} `)
+      expect(await page.evaluate("window.saidNotLoaded")).toBe(0)
+      await expect.poll(() => page.locator(".rows .line.waiting").count(), patience).toBe(0)
+      expect(asked.length).toBeLessThanOrEqual(5)
+    }
+  })
+
   it("is of an account that is found by typing", async () => {
     await page.getByLabel("Account").fill("single")
     await page.getByRole("heading", { name: "1 memory" }).waitFor(patience)

@@ -47,6 +47,23 @@ const spread = async (calls: MemoryCalls): Promise<ReadonlyArray<string>> => {
 }
 
 describe("a listing", () => {
+  it("leaves out as many first ones as are asked for, in either order, across agents, and goes on from there", async () => {
+    const calls = await accountCalls(server, "list-skip")
+    const newest = await spread(calls)
+    const skipped = await page(calls, { skip: "7", limit: "5" })
+    expect(idsOf(skipped.memories)).toEqual(newest.slice(7, 12))
+    expect(skipped.total).toBe(newest.length)
+    const next = await page(calls, { cursor: skipped.nextCursor, limit: "5", skip: "2" })
+    expect(idsOf(next.memories)).toEqual(newest.slice(14, 19))
+    const oldest = await page(calls, { order: "asc", skip: "3", limit: "4" })
+    expect(idsOf(oldest.memories)).toEqual(newest.toReversed().slice(3, 7))
+    const behind = await page(calls, { skip: String(newest.length) })
+    expect([behind.memories, behind.nextCursor, behind.total]).toEqual([[], undefined, newest.length])
+    for (const skip of ["-1", "10001", "x"]) {
+      expect((await calls.call("GET", `/v1/memories?skip=${skip}`)).status).toBe(400)
+    }
+  })
+
   it("of an account without memories is empty and has no next page", async () => {
     const calls = await accountCalls(server, "empty")
     expect(await page(calls)).toEqual({ success: true, memories: [], total: 0 })

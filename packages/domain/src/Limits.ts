@@ -110,6 +110,8 @@ export const Limits = {
   contextFactsMax: 100,
   listPageDefault: 50,
   listPageMax: 100,
+  /** First memories that a page of a list may leave out: from both ends each row of twice as many is in reach. */
+  listSkipMax: 10_000,
   historyVersionsMax: 100,
   facetValuesDefault: 50,
   facetValuesMax: 1_000,

@@ -264,6 +264,11 @@ export const ListParameters = {
     })
   ),
   order: Schema.optionalKey(ListOrder),
+  skip: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Limits.listSkipMax })).annotate({
+      description: "Leaves out as many first ones, behind the cursor if there is one; at most 10,000."
+    })
+  ),
   cursor: Schema.optionalKey(PageCursor)
 }
 

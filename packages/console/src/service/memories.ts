@@ -48,7 +48,12 @@ export type MemoryPage = Answer<"GET /v1/memories">
 
 export const listMemories = (
   filters: MemoryFilters,
-  page: { readonly limit: number; readonly cursor?: string | undefined; readonly order?: "asc" | "desc" },
+  page: {
+    readonly limit: number
+    readonly skip?: number
+    readonly cursor?: string | undefined
+    readonly order?: "asc" | "desc"
+  },
   signal: AbortSignal
 ): Promise<MemoryPage> => call("GET", "/v1/memories", { query: { ...filters, ...page }, signal })
 

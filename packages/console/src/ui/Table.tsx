@@ -293,7 +293,7 @@ export const LongList = <A,>(given: {
           }
           const isSelected = selection.has(row)
           return (
-            <Fragment key={given.keyOf(row)}>
+            <Fragment key={`row ${index}`}>
               <label class="tick" style={place}>
                 <input
                   type="checkbox"

@@ -9,25 +9,21 @@ export const firstAfter = <P extends A, A>(
   compare: (left: A, right: A) => number,
   placeOf: (slot: number) => P
 ): ReadonlyArray<P> => {
-  const places: Array<P> = []
+  let places: Array<P> = []
   if (limit === 0) return places
+  // The last of those that are kept, once there are as many as are wanted.
+  let bound: P | undefined
+  const cut = (): void => {
+    places = places.sort(compare).slice(0, limit)
+    if (places.length === limit) bound = places[limit - 1]
+  }
   bitmap.forEach((slot) => {
     const place = placeOf(slot)
     if (after !== undefined && compare(after, place) >= 0) return
-    if (places.length === limit && compare(places[limit - 1]!, place) <= 0) return
-    places.splice(insertionPoint(places, place, compare), 0, place)
-    if (places.length > limit) places.pop()
+    if (bound !== undefined && compare(bound, place) <= 0) return
+    places.push(place)
+    if (places.length >= 2 * limit) cut()
   })
+  cut()
   return places
-}
-
-const insertionPoint = <A>(places: ReadonlyArray<A>, place: A, compare: (left: A, right: A) => number): number => {
-  let low = 0
-  let high = places.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (compare(places[middle]!, place) < 0) low = middle + 1
-    else high = middle
-  }
-  return low
 }

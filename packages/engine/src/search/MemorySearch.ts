@@ -108,7 +108,10 @@ export interface MemoryPage {
 }
 
 /** Which page of a listing. */
-export type ListedPage = Pick<ListPlaces, "after" | "limit" | "isOldestFirst">
+export interface ListedPage extends Pick<ListPlaces, "after" | "limit" | "isOldestFirst"> {
+  /** As many first ones are left out. */
+  readonly skip?: number | undefined
+}
 
 export type FacetQuery = Omit<Facet, "_tag">
 
@@ -284,17 +287,17 @@ const countMatching = traced("MemorySearch.countMatching")(function* (
 const list = traced("MemorySearch.list")(function* (
   host: NamespaceHost["Service"],
   namespaces: ReadonlyArray<NamespaceKey>,
-  { limit, ...asked }: Omit<ListPlaces, "_tag">
+  { limit, skip = 0, ...asked }: Pick<ListPlaces, "filter"> & ListedPage
 ) {
   // One more than the page shows whether there is a next one.
-  const parts = yield* askAll(host, namespaces, () => ({ _tag: "ListPlaces", ...asked, limit: limit + 1 }))
+  const parts = yield* askAll(host, namespaces, () => ({ _tag: "ListPlaces", ...asked, limit: skip + limit + 1 }))
   const places = parts.flatMap((part) => part.places).sort(asked.isOldestFirst === true ? olderFirst : newerFirst)
-  const page = places.slice(0, limit)
+  const page = places.slice(skip, skip + limit)
   const versions = yield* versionsAt(host, namespaces, page, asked.filter.asOf)
   return {
     memories: page.flatMap(({ id }) => versions.get(id) ?? []),
     total: parts.reduce((sum, part) => sum + part.total, 0),
-    next: places.length > limit ? page[limit - 1] : undefined
+    next: places.length > skip + limit ? page[limit - 1] : undefined
   }
 })
 

@@ -97,10 +97,10 @@ const listIn = Effect.fnUntraced(function* (
   { list }: MemoryService["Service"],
   query: Schema.Struct.Type<typeof ListParameters>
 ) {
-  const { cursor, feedback, limit = Limits.listPageDefault, order } = query
+  const { cursor, feedback, limit = Limits.listPageDefault, order, skip } = query
   const after = cursor === undefined ? undefined : yield* listCursor.decode(cursor)
   const filter = { ...(yield* filterOf(query)), feedback }
-  const page = yield* list(yield* CurrentCall, filter, { after, limit, isOldestFirst: order === "asc" })
+  const page = yield* list(yield* CurrentCall, filter, { after, limit, skip, isOldestFirst: order === "asc" })
   return answered("list", {
     success: true,
     memories: page.memories.map(memoryView),
