@@ -304,6 +304,53 @@ it("says of a memory that a question did not find what kept it out, without the 
   await reasons.getByText("Without filters it stands at place 1").waitFor()
 })
 
+it("finds a memory that was corrected, also by the old word, says truly why a question leaves it out, and offers it by its word", async () => {
+  const place = { agentId: "moved", subjectId: "nora", threadId: "t" }
+  const conversation = [
+    { id: "m1", role: "user", name: "Nora Field", content: "I live in Utrecht." },
+    { id: "m2", role: "user", name: "Nora Field", content: "The train to Utrecht was late." }
+  ]
+  await server.call("POST", "/v1/memories", { key, body: { ...place, conversation, wait: "extraction" } })
+  const facts = async () =>
+    (await server.call("GET", "/v1/memories?agentId=moved&include=extracted", { key })).body.memories
+  await expect.poll(async () => (await facts()).length, patience).toBe(1)
+  const [{ id }] = await facts()
+  await open(`#/memories?agentId=moved&id=${id}`)
+  const panel = page.getByRole("complementary", { name: "Memory" })
+  await panel.getByRole("button", { name: "Edit data" }).click()
+  const data = { subject: "Nora Field", fact: "Nora Field lives in Delft" }
+  await panel.getByLabel("Data, as JSON").fill(JSON.stringify(data))
+  await panel.getByRole("button", { name: "Save data" }).click()
+  await expect.poll(async () => (await facts())[0].data, patience).toEqual(data)
+  const corrected = (await facts())[0].id
+  await open("#/search?query=Where+does+Nora+Field+live&agentId=moved")
+  const found = page.getByRole("region", { name: "Found" })
+  const hits = found.getByRole("listitem")
+  await hits.first().getByText("Nora Field lives in Delft").waitFor()
+  await open("#/search?query=Utrecht&agentId=moved")
+  // The message that says otherwise stands behind it, and names it.
+  await hits.filter({ hasText: "I live in Utrecht." }).waitFor()
+  expect((await hits.allInnerTexts()).findIndex((text) => text.includes("lives in Delft"))).toBe(0)
+  const reasons = page.getByRole("region", { name: "The memory that you expect" })
+  await open(`#/memories?agentId=moved&id=${corrected}`)
+  await panel.getByRole("link", { name: "Why is it not found?" }).click()
+  await reasons.getByText(/^Without filters it stands at place 1 /).waitFor()
+  expect(await reasons.innerText()).not.toContain("in its stead")
+  await page.getByLabel("Relevance ≥").fill("0.3")
+  await reasons.getByText("That is below the least relevance 0.3.").waitFor()
+  await expect.poll(() => hits.filter({ hasText: "lives in Delft" }).count(), patience).toBe(0)
+  await open(`#/search?query=Utrecht&expected=${id}`)
+  await reasons.getByText("It is superseded: a search finds the newest version alone.").waitFor()
+  await open("#/search?query=Utrecht&agentId=moved")
+  await found.getByText("Is one missing?").click()
+  await page.getByLabel("Words that it has").fill("Delft")
+  const offered = page.getByRole("list", { name: "Memories with these words" }).getByRole("button")
+  await offered.first().getByText("Nora Field lives in Delft").waitFor()
+  await offered.first().click()
+  await reasons.getByText("Nora Field lives in Delft").waitFor()
+  expect(page.url()).toContain(`expected=${corrected}`)
+})
+
 it("opens a dialog anew at once after Escape", async () => {
   await open("#/accounts")
   const button = page.getByRole("button", { name: "New account …" })
