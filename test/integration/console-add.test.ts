@@ -1,4 +1,5 @@
 /** Memories added in the console: one by a form of its kind, many from a file or a pasted text, in a real browser. */
+import { readFileSync } from "node:fs"
 import { beforeAll, expect, it } from "vitest"
 import { expectAccessible, showPage, useBrowser, usePage } from "../support/Browser.ts"
 import { schemaText, text } from "../support/MemoryCalls.ts"
@@ -54,6 +55,7 @@ const importRows = async (rows: string) => {
 it("stores a memory by a form of its kind's fields, with the types of its schema, and takes it back", async () => {
   await showPage(page, "#/memories")
   await main().getByRole("link", { name: "Add …" }).click()
+  await main().getByRole("heading", { name: "Add memories" }).waitFor()
   await page.getByLabel("Kind").selectOption("contact")
   await page.getByLabel("Agent", { exact: true }).fill("forms")
   await page.getByLabel("Subject", { exact: true }).fill("ann")
@@ -94,7 +96,7 @@ it("imports a table whose columns are named otherwise: tried first, refused rows
   const lines = [
     "Subject;text;user_id;labels",
     'Alice;"Alice lives in Seattle; ""Emerald City""";alice;home,city',
-    "Bob;Bob moved;bob;",
+    "Bob;Bob moved;bob;friend|far",
     ";no subject;;",
     'Carol;"two',
     'lines";carol;'
@@ -119,10 +121,20 @@ it("imports a table whose columns are named otherwise: tried first, refused rows
   expect(stored.map(({ context, data, metadata }) => [data.fact, metadata.subjectId, context.tags])).toEqual(
     expect.arrayContaining([
       ['Alice lives in Seattle; "Emerald City"', "alice", ["home", "city"]],
-      ["Bob moved", "bob", []],
+      ["Bob moved", "bob", ["friend", "far"]],
       ["two\nlines", "carol", []]
     ])
   )
+  const refused = page.waitForEvent("download")
+  await steps().getByRole("button", { name: "Save the refused rows" }).click()
+  expect(JSON.parse(readFileSync(await (await refused).path(), "utf8"))).toMatchObject({
+    row: 3,
+    agentId: "tables",
+    data: { fact: "no subject" },
+    reason: expect.stringMatching(/subject/i)
+  })
+  const link = await results().getByRole("link", { name: "Bob moved" }).getAttribute("href")
+  expect(link).toContain(stored.find(({ data }) => data.fact === "Bob moved").id)
   await offer().getByRole("button", { name: "Take back" }).click()
   await offer().getByText("Taken back: 3 memories imported.").waitFor()
   expect(await listed("agentId=tables")).toEqual([])

@@ -1,6 +1,7 @@
 /** Memories of a file or a pasted text: read, each column given a meaning, tried, stored, with the result of each row. */
 import { useMemo, useRef, useState } from "preact/hooks"
 import { ApiError } from "../service/api.ts"
+import { save } from "../service/browser.ts"
 import {
   dryRun,
   importAll,
@@ -12,7 +13,7 @@ import {
 } from "../service/importing.ts"
 import { type Schema, usualKind } from "../service/knowledge.ts"
 import { asApiError } from "../service/load.ts"
-import { parameters } from "../service/route.ts"
+import { linkTo, parameters } from "../service/route.ts"
 import { type Row, type Rows, rowsIn } from "../service/rows.ts"
 import { type DataField, fieldsOf, jsonObject } from "../service/schemaFields.ts"
 import { bytes } from "../service/text.ts"
@@ -274,6 +275,7 @@ const Run = ({ items }: { readonly items: ReadonlyArray<Numbered> }) => {
       {(state.step === "tried" || state.step === "stored") && (
         <>
           <Summary outcomes={state.outcomes} />
+          <RefusedRows outcomes={state.outcomes} />
           {state.error !== undefined && <Refused error={state.error} />}
           <GrowingTable
             label="Result of each row"
@@ -325,6 +327,22 @@ const Summary = ({ outcomes }: { readonly outcomes: ReadonlyArray<Outcome> }) =>
   </p>
 )
 
+/** Rows to mend in a file of their own, with the reasons. */
+const RefusedRows = ({ outcomes }: { readonly outcomes: ReadonlyArray<Outcome> }) => {
+  const refused = outcomes.filter(({ result }) => result === "refused")
+  if (refused.length === 0) return null
+  const lines = refused.map(({ item: { memory, ...place }, number, reason }) =>
+    JSON.stringify({ row: number, reason, ...place, ...memory })
+  )
+  return (
+    <div class="actions">
+      <button type="button" onClick={() => save("refused.jsonl", `${lines.join("\n")}\n`)}>
+        Save the refused rows
+      </button>
+    </div>
+  )
+}
+
 const dataText = ({ memory: { data } }: Numbered["item"]): string => summary(data as Readonly<Record<string, unknown>>)
 
 const previewColumns: ReadonlyArray<Column<Numbered>> = [
@@ -338,7 +356,17 @@ const previewColumns: ReadonlyArray<Column<Numbered>> = [
 
 const outcomeColumns: ReadonlyArray<Column<Outcome>> = [
   { title: "Row", isNumber: true, by: ({ number }) => number, cell: ({ number }) => count(number) },
-  { title: "Memory", cell: ({ item }) => <UserText of={dataText(item)} /> },
+  {
+    title: "Memory",
+    cell: ({ id, item }) =>
+      id === undefined ? (
+        <UserText of={dataText(item)} />
+      ) : (
+        <a href={linkTo("memories", { agentId: item.agentId, id })}>
+          <UserText of={dataText(item)} />
+        </a>
+      )
+  },
   {
     title: "Result",
     by: ({ result }) => result,

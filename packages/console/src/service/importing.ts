@@ -92,12 +92,16 @@ export const memoryOf = ({ fields: cells }: Row, plan: Plan): NewMemory => {
     memory: {
       kind: named("kind"),
       data,
-      ...(tags !== undefined && { tags: Array.isArray(tags) ? tags.map(String) : tagsIn(String(tags)) }),
+      ...(tags !== undefined && { tags: Array.isArray(tags) ? tags.map(String) : tagsOfCell(String(tags)) }),
       ...(metadata !== undefined && { metadata: valueIn("json", metadata) }),
       ...(expiresAt !== undefined && { expiresAt: momentOf(expiresAt) })
     }
   }
 }
+
+/** By commas; in a table of commas people write semicolons or bars. */
+const tagsOfCell = (cell: string): ReadonlyArray<string> =>
+  tagsIn(cell.includes(",") ? cell : cell.replaceAll(/[;|]/g, ","))
 
 const valueIn = (type: DataField["type"], cell: unknown): unknown =>
   typeof cell === "string" ? valueOf({ type }, cell) : cell
@@ -111,6 +115,8 @@ export interface Outcome {
   readonly item: NewMemory
   readonly result: "would be stored" | "stored" | "replaced an older version" | "was there already" | "refused"
   readonly reason: string
+  /** Of the memory that was stored for it. */
+  readonly id?: string
 }
 
 export interface Numbered {
@@ -187,12 +193,12 @@ export const importAll = async (
       const updated = [...answer.updated]
       ids.push(...[...created, ...updated].map(({ id }) => id))
       for (const item of part) {
-        const result = takes(created, item)
-          ? "stored"
-          : takes(updated, item)
-            ? "replaced an older version"
-            : "was there already"
-        outcomes.push({ ...numbered(item), result, reason: "" })
+        const fresh = taken(created, item)
+        const newer = fresh === undefined ? taken(updated, item) : undefined
+        const id = fresh ?? newer
+        const result =
+          fresh !== undefined ? "stored" : newer !== undefined ? "replaced an older version" : "was there already"
+        outcomes.push({ ...numbered(item), result, reason: "", ...(id !== undefined && { id }) })
       }
     } catch (cause) {
       const error = asApiError(cause)
@@ -218,14 +224,24 @@ export const importAll = async (
   return { outcomes: outcomes.toSorted((one, other) => one.number - other.number), ids, error }
 }
 
-/** Takes the next entry if it is this row: they come in the order of the request, with defaults of the schema filled in. */
-const takes = (entries: Array<{ readonly kind: string; readonly data: object }>, { memory }: NewMemory): boolean => {
+interface StoredEntry {
+  readonly id: string
+  readonly kind: string
+  readonly data: object
+}
+
+/**
+ * Takes the next entry if it is this row, and gives its id: they come in the order of the request, with defaults of the
+ * schema filled in.
+ */
+const taken = (entries: Array<StoredEntry>, { memory }: NewMemory): string | undefined => {
   const [next] = entries
   const isIt =
     next?.kind === memory.kind &&
     Object.entries(asObject(memory.data)).every(
       ([name, value]) => JSON.stringify(Reflect.get(next.data, name)) === JSON.stringify(value)
     )
-  if (isIt) entries.shift()
-  return isIt
+  if (!isIt) return undefined
+  entries.shift()
+  return next.id
 }
