@@ -203,6 +203,10 @@ it("looks for a text in the timeline through as many pages as it takes", async (
 
 it("finds a person by name, with what holds now, since when, from which message, and what held before", async () => {
   await open("#/people")
+  await page.getByLabel("Name or id").fill("Portland")
+  await page.getByRole("link", { name: "Search for memories that say so" }).click()
+  await expect.poll(() => page.getByRole("searchbox").inputValue()).toBe("Portland")
+  await open("#/people")
   await page.getByLabel("Name or id").fill("ALIC")
   const everyone = page.getByRole("region", { name: "Everyone" })
   await everyone.getByText("1 person").waitFor()

@@ -58,7 +58,13 @@ const FinderDialog = (given: { readonly pages: ReadonlyArray<PageTarget>; readon
   const people = usePeople()
   const { loaded } = useLoad((signal) => found(asked, people, signal), [asked])
   useEffect(() => after(pauseMillis, () => ask(text.trim())), [text])
-  const targets = [...pagesCalled(given.pages, text.trim()), ...(asked === text.trim() ? (loaded.value ?? []) : [])]
+  const named = [
+    ...pagesCalled(given.pages, text.trim()),
+    ...partsCalled(given.pages, text.trim()),
+    ...(asked === text.trim() ? (loaded.value ?? []) : [])
+  ]
+  const isAsking = loaded.state === "loading" || asked !== text.trim()
+  const targets = isAsking ? named : [...named, ...saying(text.trim())]
   const at = Math.min(chosen, targets.length - 1)
   useEffect(() => {
     options.current?.children[at]?.scrollIntoView({ block: "nearest" })
@@ -76,7 +82,6 @@ const FinderDialog = (given: { readonly pages: ReadonlyArray<PageTarget>; readon
     else return
     event.preventDefault()
   }
-  const isAsking = loaded.state === "loading" || asked !== text.trim()
   return (
     <Dialog title="Go to" onClose={given.onClose}>
       <label>
@@ -105,7 +110,7 @@ const FinderDialog = (given: { readonly pages: ReadonlyArray<PageTarget>; readon
           // The keys are those of the field, which keeps the focus.
           // oxlint-disable-next-line jsx-a11y/click-events-have-key-events
           <li
-            key={`${target.icon} ${target.link}`}
+            key={`${target.note} ${target.link}`}
             id={`${list}-${index}`}
             role="option"
             aria-selected={index === at}
@@ -122,7 +127,7 @@ const FinderDialog = (given: { readonly pages: ReadonlyArray<PageTarget>; readon
         ))}
       </ul>
       <p class="small muted" role="status">
-        {targets.length > 0 ? "" : isAsking ? "Looking …" : "Nothing is called so."}
+        {named.length > 0 ? "" : isAsking ? "Looking …" : "Nothing is called so."}
       </p>
     </Dialog>
   )
@@ -136,19 +141,54 @@ const usePeople = (): (() => Promise<Everyone>) => {
   return () => (read.current ??= everyone("", controller.signal))
 }
 
+const memoryId = /^mem_\w+$/
+
+/** Parts of pages, and the words that people look for them by. */
+const parts: ReadonlyArray<{
+  readonly page: string
+  readonly show?: string
+  readonly title: string
+  readonly words: string
+}> = [
+  { page: "add", show: "many", title: "Import a file", words: "upload csv json lines" },
+  { page: "subjects", title: "Erase or export a person", words: "delete forget privacy gdpr download" },
+  { page: "search", title: "Why a memory was not found", words: "missing explain recall" },
+  { page: "evaluate", title: "Compare recall", words: "quality questions worse better" },
+  { page: "audit", title: "Changes by operators", words: "who changed log history" },
+  { page: "audit", show: "requests", title: "Calls of accounts", words: "requests errors refused log" },
+  { page: "system", show: "operators", title: "Operators and their roles", words: "users team rights permissions" },
+  { page: "system", show: "jobs", title: "Daily job", words: "cleaning expiry schedule" },
+  { page: "system", show: "indexes", title: "Indexes", words: "vectors embedding" },
+  { page: "system", show: "sessions", title: "Sessions and webhook", words: "sign-ins signed in" }
+]
+
+const partsCalled = (pages: ReadonlyArray<PageTarget>, text: string): ReadonlyArray<Target> =>
+  parts.flatMap(({ page, show, title, words }) => {
+    const of = pages.find(({ name }) => name === page)
+    return text === "" || of === undefined || !`${title} ${words}`.toLowerCase().includes(text.toLowerCase())
+      ? []
+      : [{ name: title, note: `on ${of.title}`, icon: of.icon, link: linkTo(page, { show }) }]
+  })
+
+/** Where nothing is called so, something may still say so. */
+const saying = (text: string): ReadonlyArray<Target> =>
+  text === "" || memoryId.test(text) || needsAccount()
+    ? []
+    : [{ name: text, note: "search memories", icon: "search", link: linkTo("search", { query: text }) }]
+
+const needsAccount = (): boolean => session.value?.role === "operator" && account.value === ""
+
 const pagesCalled = (pages: ReadonlyArray<PageTarget>, text: string): ReadonlyArray<Target> =>
   pages
     .filter(({ title }) => title.toLowerCase().includes(text.toLowerCase()))
     .map(({ icon, name, title }) => ({ name: title, note: "page", icon, link: linkTo(name) }))
-
-const memoryId = /^mem_\w+$/
 
 const found = async (
   text: string,
   readPeople: () => Promise<Everyone>,
   signal: AbortSignal
 ): Promise<ReadonlyArray<Target>> => {
-  if (text === "" || (session.value?.role === "operator" && account.value === "")) return []
+  if (text === "" || needsAccount()) return []
   if (memoryId.test(text))
     return [{ name: text, note: "memory", icon: "memories", link: linkTo("memories", { id: text }) }]
   const [people, ...facets] = await Promise.all([

@@ -195,7 +195,6 @@ const ways: Readonly<Record<HistoryEntry["how"], string>> = {
 const CameAbout = ({ entry: { at, by, how, memory } }: { readonly entry: HistoryEntry }) => {
   const isByKey = by !== undefined && by.startsWith("key_")
   const labels = useLoad((signal) => (isByKey ? keyLabels(signal) : Promise.resolve(undefined)), [isByKey]).loaded.value
-  const log = isByKey ? { show: "requests", caller: by } : { subject: memory.id }
   return (
     <>
       {ways[how]}
@@ -203,7 +202,7 @@ const CameAbout = ({ entry: { at, by, how, memory } }: { readonly entry: History
         <>
           {" by "}
           {isByKey || may("accounts.audit") ? (
-            <a href={linkTo("audit", log)} title={by}>
+            <a href={linkTo("audit", isByKey ? { show: "requests", caller: by } : { subject: memory.id })} title={by}>
               <UserText of={isByKey ? `the key ${labels?.get(by) || by}` : `the operator ${by}`} />
             </a>
           ) : (

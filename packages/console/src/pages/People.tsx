@@ -82,7 +82,8 @@ const Listed = (given: { readonly all: Everyone; readonly name: string; readonly
             ? "No facts of one person contradict each other."
             : given.name === ""
               ? "No memory names a subject."
-              : "Nobody is called so."}
+              : "Nobody is called so."}{" "}
+          {given.name !== "" && <a href={linkTo("search", { query: given.name })}>Search for memories that say so</a>}
         </p>
       ) : (
         <>
@@ -135,7 +136,7 @@ const Profile = ({ agentId, subjectId }: { readonly agentId: string; readonly su
               </h2>
               <div class="actions">
                 <a class="button" href={linkTo("subjects", { subjectId })}>
-                  By time
+                  By time, export, erase
                 </a>
                 <a class="button" href={linkTo("context", { subjectId, agentId })}>
                   As context
@@ -146,7 +147,7 @@ const Profile = ({ agentId, subjectId }: { readonly agentId: string; readonly su
               </div>
             </div>
             <p class="small muted">
-              <UserText of={[subjectId, ...names.slice(1)].join(", ")} /> · {countOfMemories(total)}
+              <UserText of={[subjectId, ...names.slice(1)].join(", ")} /> · {countOfMemories(total)} beside messages
             </p>
             {!isComplete && <Notice tone="warn">There is more than a profile takes: these are the newest.</Notice>}
             {conflicts.length > 0 && (
