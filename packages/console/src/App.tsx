@@ -335,8 +335,9 @@ const SignInPage = ({ reason }: { readonly reason: string | undefined }) => {
           </a>
         )}
         <p class="small muted">
-          The first operator: run <code>npm run muniment -- console</code> on the machine of the service and open the
-          link that it prints. It works once, for ten minutes.
+          The first operator: run <code>npm run muniment -- console</code> on the machine of the service, with its{" "}
+          <code>MUNIMENT_DATA_DIR</code>, and open the link that it prints. It works once, for ten minutes. The
+          operator’s token in the data directory makes such links; it does not sign in here.
         </p>
       </form>
     </main>
