@@ -162,6 +162,10 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
     [`/v1/memories/search?query=${word}&scope=shared&limit=100`, { headers: grantsHeader([names.grant]) }],
     [`/v1/memories/search?query=${word}&scope=own&tags=${word}tag&includeSuperseded=true&agentId=${names.agentId}`]
   ],
+  // Without a language model the filters are all that could tell.
+  "context.chat": ({ agentId, subjectId }, word) => [
+    ["/v1/chat", { body: { agentId, subjectId, messages: [{ role: "user", content: word }] } }]
+  ],
   "context.context": ({ agentId, grant, subjectId, threadId }, word) => {
     const context = (body: object, headers?: CallOptions["headers"]) =>
       ["/v1/context", { body, ...(headers !== undefined && { headers }) }] as const
@@ -295,6 +299,9 @@ const callsOf: Readonly<Record<string, (names: Names, word: string) => Calls>> =
   "accounts.unlinkWallet": ({ grant }) => [["/admin/wallets/unlink", { body: { address: grant.p.f } }]],
   "backups.listFiles": () => [["/admin/backups/files"]],
   "backups.copyFile": () => [["/admin/backups/copies?id=20261122T220000123Z-5f3a&file=control.db"]],
+  "backups.state": () => [["/admin/backups"]],
+  "backups.run": () => [["/admin/backups/runs"]],
+  "backups.verify": () => [["/admin/backups/verifications"]],
   "backups.noteBackup": () => [["/admin/backups", { body: { id: "20261122T220000123Z-5f3a" } }]],
   "webhooks.listWebhooks": () => [["/admin/webhooks"]],
   "webhooks.resendWebhooks": () => [["/admin/webhooks/resend", { body: {} }]],

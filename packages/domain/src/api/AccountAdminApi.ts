@@ -204,7 +204,7 @@ export class OperatorsAdminApi extends HttpApiGroup.make("operators")
     ),
     HttpApiEndpoint.patch("changeOperator", "/operators/:name", {
       params: { name: OperatorName },
-      payload: Schema.Struct({ role: OperatorRole }).annotate({ identifier: "ChangeOperatorRequest" }),
+      payload: Schema.Struct({ role: OperatorRole }).annotate({ examples: [{ role: "maintainer" }] }),
       success: Schema.Struct({ success, operator: OperatorRecord }),
       error: [NotFound, InsufficientStorage, Unavailable]
     }).annotateMerge(

@@ -16,6 +16,7 @@ from .answers import (
     Answer,
     Attested,
     BatchFound,
+    Chat,
     Costs,
     Created,
     CreatedKey,
@@ -206,10 +207,26 @@ def context(
     return Call("POST", "/context", result(PromptContext), body=body, grants=grants)
 
 
+def chat(
+    messages: Sequence[MessageInput] | str,
+    *,
+    agent_id: str | None = None,
+    subject_id: str | None = None,
+    max_tokens: int | None = None,
+    tokenizer: Literal["o200k_base", "other"] | None = None,
+    now: Moment | None = None,
+    time_zone: str | None = None,
+) -> Call[Chat]:
+    """One reply of the service's language model to `messages`, with the context that an agent would be handed. Stores
+    nothing."""
+    return Call("POST", "/chat", result(Chat), body=given(locals()))
+
+
 def subjects(
     *,
     agent_id: str | None = None,
     contains: str | None = None,
+    conflicts: bool | None = None,
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[SubjectPage]:
@@ -594,15 +611,20 @@ def costs(*, from_: Day | None = None, to: Day | None = None, limit: int | None 
 def requests(
     *,
     before: int | None = None,
+    after: int | None = None,
     caller: str | None = None,
     operation: str | None = None,
+    agent_id: str | None = None,
+    status: str | None = None,
+    slower_than: int | None = None,
     refused: bool | None = None,
     operator: bool | None = None,
+    order: Literal["newest", "slowest"] | None = None,
     from_: Day | None = None,
     to: Day | None = None,
     limit: int | None = None,
 ) -> Call[Requests]:
-    """What the account called, newest first; `before` the last id leads on."""
+    """What the account called, newest first; `before` the last id leads on, `after` the first asks for newer ones."""
     return Call("GET", "/account/requests", result(Requests), query=given(locals()))
 
 

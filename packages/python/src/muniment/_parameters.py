@@ -10,6 +10,7 @@ from textwrap import fill
 from typing import Any
 
 _PARAMETERS: Mapping[str, str] = {
+    "after": "Only calls with a greater id.",
     "agent_id": "The agent whose memories they are, 1 to 128 characters.",
     "agents": "Ids of agents: of a key those that it is bound to, of a webhook those it is told of; all by default.",
     "amount_usd": "US dollars in whole cents, 0.10 to 1,000.",
@@ -18,6 +19,7 @@ _PARAMETERS: Mapping[str, str] = {
     "before": "Id of the last call of the page before.",
     "body": "The claim, by the names of the contract.",
     "caller": "Only calls of this key or wallet.",
+    "conflicts": "Says of each subject how many conflicts its profile has.",
     "contains": "Only values that hold this text.",
     "content": "A text, or messages as model APIs have them: text parts, calls and results of tools, times are read.",
     "context": "Turns around each message that was found, 0 to 5 on each side; of facts none.",
@@ -64,7 +66,8 @@ _PARAMETERS: Mapping[str, str] = {
     "on_duplicate": "`return` answers a memory with the same data in place of storing a second one.",
     "operation": "Only calls of this operation.",
     "operator": "Only what an operator called in place of the account, or only the rest.",
-    "order": "Of memories by time, `desc` or `asc`; of facets `memories`, `newest` or `name`.",
+    "order": "Of memories by time, `desc` or `asc`; of facets `memories`, `newest` or `name`; of calls `newest` or "
+    "`slowest`.",
     "queries": "At most 10 `SearchQuery`.",
     "query": "What is looked for, at most 2,000 characters.",
     "read_only": "The key cannot write.",
@@ -77,7 +80,9 @@ _PARAMETERS: Mapping[str, str] = {
     "schemas": "Names of the kinds to look for; all by default.",
     "scope": "`own` memories, those that are `shared` by grants, or `all`.",
     "sections": "Names of the sections; all by default.",
+    "slower_than": "Only calls that took at least so many milliseconds.",
     "state": "Of a webhook `active` or `paused`; of messages `pending`, `delivered` or `failed`.",
+    "status": "Only calls that ended so: a status, or `4xx`, `5xx`.",
     "subject_id": "The user or thing that the memories are about.",
     "subjects": "Ids of subjects that the key is bound to.",
     "tags": "Of a write the tags that it gets; of a read tags of which a memory has any.",

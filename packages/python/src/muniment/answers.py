@@ -203,12 +203,26 @@ class PromptContext:
 
 
 @dataclass(frozen=True)
+class Chat:
+    """A reply of the language model, and what it was handed."""
+
+    reply: str
+    #: Name of the language model, as configured.
+    model: str
+    #: Credits for its tokens, where they have a price.
+    model_credits: float
+    context: PromptContext
+
+
+@dataclass(frozen=True)
 class Subject:
     subject_id: str
     #: What they are called, as it was told first, then aliases.
     names: tuple[str, ...]
     memories: int
     newest_at: int
+    #: Where they are asked for: how many conflicts the profile has.
+    conflicts: int | None = None
 
 
 @dataclass(frozen=True)
@@ -262,6 +276,17 @@ class Person:
 
 
 @dataclass(frozen=True)
+class ProfileConflict:
+    """Facts that cannot all hold."""
+
+    #: What cannot have all of these values.
+    attribute: str
+    #: Ids of facts in the topics, newest first.
+    facts: tuple[str, ...]
+    about: str | None = None
+
+
+@dataclass(frozen=True)
 class SubjectProfile:
     """What is known of a subject now, by topic."""
 
@@ -271,6 +296,7 @@ class SubjectProfile:
     topics: tuple[ProfileTopic, ...]
     total: int
     is_complete: bool
+    conflicts: tuple[ProfileConflict, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -698,6 +724,13 @@ class AgentCost:
 
 
 @dataclass(frozen=True)
+class DayCost:
+    day: str
+    calls: int
+    credits: float
+
+
+@dataclass(frozen=True)
 class Costs:
     #: `from` on the wire.
     from_: str
@@ -705,6 +738,8 @@ class Costs:
     #: Agents there are; the answer has `limit` of them.
     total: int
     agents: tuple[AgentCost, ...]
+    #: The first day first; without days that had no charge.
+    days: tuple[DayCost, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -732,6 +767,8 @@ class Request:
     caller: str | None
     #: Of a call that deleted memories, or counted them.
     deleted: Deletion | None = None
+    #: Milliseconds by stage, of those that took any.
+    stages: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)
