@@ -302,6 +302,8 @@ it("says of a memory that a question did not find what kept it out, without the 
   await open(`#/search?query=ladder&agentId=shelves&expected=${id}`)
   await reasons.getByText("The filter agent “shelves” leaves it out: it has “missing”.").waitFor()
   await reasons.getByText("Without filters it stands at place 1").waitFor()
+  await reasons.getByText("Why it stands here").click()
+  await reasons.getByRole("listitem").filter({ hasText: "BM25F" }).waitFor()
 })
 
 it("finds a memory that was corrected, also by the old word, says truly why a question leaves it out, and offers it by its word", async () => {

@@ -43,6 +43,7 @@ export const Hits = (given: {
             Paraphrases without a common word seldom do.
           </Notice>
         )}
+      {hits.length > 0 && <MissingMemory />}
       {hits.length === 0 ? (
         <Empty title="Nothing found">
           <MissingMemory />
@@ -54,7 +55,6 @@ export const Hits = (given: {
           ))}
         </ol>
       )}
-      {hits.length > 0 && <MissingMemory />}
     </section>
   )
 }
@@ -121,7 +121,7 @@ const UseOf = ({ id, query }: { readonly id: string; readonly query: string }) =
   )
 }
 
-const Scores = ({ hit: { explain, quality } }: { readonly hit: Hit }) => (
+export const Scores = ({ hit: { explain, quality } }: { readonly hit: Hit }) => (
   <>
     <div class="bars">
       <Bar name="relevance" value={quality.relevance} className="" />

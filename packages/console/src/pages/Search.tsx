@@ -17,7 +17,7 @@ import { change, linkTo, parameters } from "../service/route.ts"
 import { Filters, useDraft, Choice, Field, FacetField } from "../ui/Field.tsx"
 import { Empty, Refused, Show, Stored } from "../ui/Notice.tsx"
 import { UserText } from "../ui/UserText.tsx"
-import { foundTitle, Hits } from "./Hits.tsx"
+import { foundTitle, Hits, Scores } from "./Hits.tsx"
 import { addQuestion } from "../service/runs.ts"
 import { decimal } from "../service/text.ts"
 import { summary } from "../service/words.ts"
@@ -158,7 +158,7 @@ const Unasked = ({ isExpecting }: { readonly isExpecting: boolean }) => (
     ) : (
       <Empty title="Ask something">
         <p>Every hit shows which words, which meaning and which other terms brought it where it stands.</p>
-        <p>If a memory is missing, “Is one missing?” below the hits says why.</p>
+        <p>If a memory is missing, “Is one missing?” above the hits says why.</p>
       </Empty>
     )}
   </section>
@@ -300,6 +300,8 @@ const resultsMax = 100
 interface Finding {
   readonly memory: Memory
   readonly reasons: ReadonlyArray<string>
+  /** As the question without filters finds it. */
+  readonly hit: Hit | undefined
 }
 
 const Expected = (given: { readonly id: string; readonly question: AskedQuestion }) => {
@@ -309,7 +311,7 @@ const Expected = (given: { readonly id: string; readonly question: AskedQuestion
     <section class="card stack" aria-label="The memory that you expect">
       <h2>The memory that you expect</h2>
       <Show of={loaded}>
-        {({ memory, reasons }) => (
+        {({ hit, memory, reasons }) => (
           <>
             <p>
               <a href={linkTo("memories", { id })}>
@@ -321,6 +323,7 @@ const Expected = (given: { readonly id: string; readonly question: AskedQuestion
                 <li key={reason}>{reason}</li>
               ))}
             </ul>
+            {hit !== undefined && <Scores hit={hit} />}
             {mayChange() && <KeepQuestion key={question.query} id={id} query={question.query} />}
           </>
         )}
@@ -366,9 +369,9 @@ export const whyNotFound = async (id: string, question: AskedQuestion, signal: A
   const wide = { query: question.query, limit: resultsMax, minRelevance: 0, explain: true }
   const { memories } = await searched<Found>(wide, signal)
   const place = memories.findIndex((hit) => hit.id === id)
-  const stead = place < 0 ? messageInItsStead(memory, memories) : []
+  const stead = place < 0 ? messageInItsStead(memory, memories, question) : []
   const others = stead.length > 0 ? [] : standing(memories, place, question)
-  return { memory, reasons: [...leftOutBy(memory, question), ...stead, ...others] }
+  return { memory, reasons: [...leftOutBy(memory, question), ...stead, ...others], hit: memories[place] }
 }
 
 /** Filters, and its own state, that keep it out of every answer. */
@@ -396,23 +399,29 @@ const leftOutBy = (
 }
 
 /** A page shows one of a fact and the message that says the same. */
-const messageInItsStead = (memory: Memory, hits: ReadonlyArray<Hit>): ReadonlyArray<string> => {
+const messageInItsStead = (
+  memory: Memory,
+  hits: ReadonlyArray<Hit>,
+  question: AskedQuestion
+): ReadonlyArray<string> => {
   const sources = sourcesOf(memory)
   const at = hits.findIndex(
     (hit) => hit.kind === "conversation_message" && sourcesOf(hit).some((source) => sources.includes(source))
   )
   if (at < 0) return []
   return [
-    `The message that it was taken from stands at place ${at + 1} in its stead: a search shows one of both. With a kind it finds facts alone.`
+    `The message that it was taken from stands at place ${at + 1} in its stead: a search shows one of both. With a kind it finds facts alone.`,
+    ...beyond(at, question)
   ]
 }
 
+const beyond = (place: number, { limit }: AskedQuestion): ReadonlyArray<string> => {
+  const asked = limit === undefined ? resultsDefault : Number(limit)
+  return place >= asked ? [`The question asks for ${asked} results, and these stand before it.`] : []
+}
+
 /** Where it stands without filters. */
-const standing = (
-  hits: ReadonlyArray<Hit>,
-  place: number,
-  { limit, minRelevance }: AskedQuestion
-): ReadonlyArray<string> => {
+const standing = (hits: ReadonlyArray<Hit>, place: number, question: AskedQuestion): ReadonlyArray<string> => {
   const hit = hits[place]
   if (hit === undefined) {
     const meaning = hits.some(({ explain }) => typeof explain?.dense === "number")
@@ -423,8 +432,7 @@ const standing = (
     ]
   }
   const { explain, quality } = hit
-  const asked = limit === undefined ? resultsDefault : Number(limit)
-  const least = minRelevance === undefined ? 0 : Number(minRelevance)
+  const least = question.minRelevance === undefined ? 0 : Number(question.minRelevance)
   const scores =
     explain === undefined
       ? ""
@@ -433,6 +441,6 @@ const standing = (
     `Without filters it stands at place ${place + 1} with relevance ${quality.relevance.toFixed(2)}${scores}.`,
     ...(explain?.lexical === 0 ? ["It has none of the question's words: only its meaning speaks for it."] : []),
     ...(quality.relevance < least ? [`That is below the least relevance ${least}.`] : []),
-    ...(place >= asked ? [`The question asks for ${asked} results, and these stand before it.`] : [])
+    ...beyond(place, question)
   ]
 }
