@@ -118,7 +118,8 @@ const Events = () => {
           onValue={(action) => change({ action })}
         />
         <Field
-          label="Account, key, memory or person"
+          label="About"
+          placeholder="account, key, memory"
           value={filters.subject ?? ""}
           onValue={(subject) => change({ subject })}
         />

@@ -285,7 +285,7 @@ const Questions = (given: {
       </div>
       {error !== undefined && <Refused error={error} />}
       {past.length > 0 && (
-        <div class="fields">
+        <div class="fields wide">
           <Choice
             label="Compared with"
             value={before === undefined ? "" : nameOfRun(before)}

@@ -129,6 +129,7 @@ const RunChart = ({ runs, title }: { readonly runs: ReadonlyArray<PastRun>; read
       // No time between two runs is a gap.
       frame={{ times, from, to, stepMillis: to - from }}
       text={decimal}
+      atLeast={1}
       lines={[
         { name: "hit@10", tone: "a", values: runs.map(({ figures }) => figures.firstTen) },
         { name: "hit@1", tone: "b", values: runs.map(({ figures }) => figures.first) },

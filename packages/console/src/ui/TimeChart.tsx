@@ -36,10 +36,12 @@ export const TimeChart = (given: {
   readonly isArea?: boolean
   /** The scale ends at a power of two, as sizes do. */
   readonly isBinary?: boolean
+  /** The scale reaches it, whatever the values. */
+  readonly atLeast?: number
 }) => {
-  const { frame, isArea = false, isBinary = false, lines, text, title } = given
+  const { atLeast = 0, frame, isArea = false, isBinary = false, lines, text, title } = given
   const top = useMemo(
-    () => roundTop(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))), isBinary),
+    () => roundTop(Math.max(atLeast, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))), isBinary),
     [lines]
   )
   const [at, setAt] = useState<number | undefined>(undefined)
