@@ -159,12 +159,12 @@ it("changes the data of a memory: as a new version where its kind has unique fie
   await expect.poll(latest, patience).toMatchObject({ data: newer, context: { isLatest: true, tags: ["friend"] } })
   const panel = page.getByRole("complementary", { name: "Memory" })
   await panel
-    .getByText(/^corrected by operator, /)
+    .getByText(/^corrected by the operator operator, /)
     .first()
     .waitFor()
   await panel.getByRole("button", { name: /^Restore .*Oslo/ }).click()
   await panel
-    .getByText(/^restored from an older version by operator, /)
+    .getByText(/^restored from an older version by the operator operator, /)
     .first()
     .waitFor()
   const restored = async () =>
