@@ -20,6 +20,8 @@ beforeAll(async () => {
   const extracted = "/v1/memories?limit=1&threadId=hello&include=extracted"
   const isRead = async () => (await server.call("GET", extracted, { key })).body.total > 0
   await vi.waitUntil(isRead, { timeout: patienceMillis })
+  const contrary = { agentId: "assistant", subjectId: "alice", memories: [fact("Alice", "lives in Oslo")] }
+  await server.call("POST", "/v1/memories", { key, body: contrary })
   const memories = Array.from({ length: 30 }, (_, at) => fact(`item ${at}`, `shelf ${at}`))
   await server.call("POST", "/v1/memories", { key, body: { agentId: "shelves", memories } })
 })
@@ -66,6 +68,7 @@ const pages: ReadonlyArray<readonly [string, string]> = [
   ["#/search?query=shelf", "main .hit"],
   ["#/map", "main .card"],
   ["#/conversations?threadId=hello", "main .thread li"],
+  ["#/people?subjectId=alice", "main .conflict"],
   ["#/subjects?subjectId=alice", "main .timeline li"],
   ["#/schemas", "main .choices"],
   ["#/accounts?account=research", "main .panel .meter"],

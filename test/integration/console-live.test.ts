@@ -62,11 +62,11 @@ it("shows calls as they come, with outcome and where their time went, and nothin
 })
 
 it("has its filters in the address: account, operation, agent, status, and slow ones, slowest first", async () => {
-  await store("desk", "other")
-  await showPage(page, "#/live?account=research&agent=other")
+  await store("desk", "elsewhere")
+  await showPage(page, "#/live?account=research&agent=elsewhere")
   await expect.poll(() => calls().count(), patience).toBe(1)
   await main().getByLabel("Agent").fill("shelves")
-  await expect.poll(() => calls().allInnerTexts(), patience).not.toContainEqual(expect.stringContaining("other"))
+  await expect.poll(() => calls().allInnerTexts(), patience).not.toContainEqual(expect.stringContaining("elsewhere"))
   await showPage(page, "#/live")
   await main().getByLabel("Status").fill("4xx")
   await expect.poll(() => calls().count(), patience).toBe(1)
