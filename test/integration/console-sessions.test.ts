@@ -150,14 +150,14 @@ it("ends a stream of events with the session that opened it, before the next eve
     { browser: await browserOf({ key }), headers: {} }
   ]
   for (const { browser, headers } of sessions) {
-    const { cookie } = browser
+    const { cookie, csrf } = browser
     const response = await fetch(`${server.url}/v1/events?from=oldest`, {
       headers: { ...headers, cookie, accept: "text/event-stream" }
     })
     expect(response.status).toBe(200)
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
     await reader.read()
-    await send("/console/session", { method: "DELETE", headers: { cookie } })
+    await send("/console/session", { method: "DELETE", headers: { cookie, "x-csrf-token": csrf } })
     const behind = await create("green")
     let rest = ""
     for (let part = await reader.read(); !part.done; part = await reader.read()) rest += part.value
@@ -167,7 +167,10 @@ it("ends a stream of events with the session that opened it, before the next eve
 
 it("ends a session by its browser and by the operator", async () => {
   const leaving = await operatorBrowser()
-  await send("/console/session", { method: "DELETE", headers: { cookie: leaving.cookie } })
+  await send("/console/session", {
+    method: "DELETE",
+    headers: { cookie: leaving.cookie, "x-csrf-token": leaving.csrf }
+  })
   expect((await send("/admin/status", { headers: { cookie: leaving.cookie } })).body.code).toBe("session_ended")
   const ended = await operatorBrowser()
   const { sessions } = (await server.asOperator("GET", "/admin/sessions")).body

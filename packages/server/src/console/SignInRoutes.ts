@@ -18,6 +18,7 @@ import {
   ConsoleLinks,
   type ConsoleSession,
   ConsoleSessions,
+  requireOwnPage,
   type SessionHolder,
   cookieText,
   sessionSecretOf
@@ -71,7 +72,10 @@ export const signInRoutes = (options: SignInOptions) =>
       const signOut = Effect.gen(function* () {
         const { headers } = yield* HttpServerRequest.HttpServerRequest
         const found = yield* current
-        if (found !== undefined) yield* sessions.end(found.record.id)
+        if (found !== undefined) {
+          yield* requireOwnPage(found)
+          yield* sessions.end(found.record.id)
+        }
         return HttpServerResponse.jsonUnsafe({ success: true }, { headers: cookie(headers, "", 0) })
       })
 
@@ -87,7 +91,7 @@ export const signInRoutes = (options: SignInOptions) =>
             )
           )
         ),
-        HttpRouter.add("DELETE", path, signOut),
+        HttpRouter.add("DELETE", path, Effect.catch(signOut, refused)),
         openId && options.openId !== undefined
           ? openIdRoutes({
               ...options.openId,
