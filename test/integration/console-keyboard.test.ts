@@ -76,6 +76,14 @@ const pages: ReadonlyArray<readonly [string, string]> = [
   ["#/money?show=revenue", "main .notice"],
   ["#/live", "main tbody tr"],
   ["#/live?show=events", "main .filters"],
+  ["#/add", "main form"],
+  ["#/add?show=many", "main section"],
+  ["#/bin", "main .card"],
+  ["#/evaluate", "main .card"],
+  ["#/playground", "main .card"],
+  ["#/system?show=backups", "main [aria-label=Restore]"],
+  ["#/system?show=sessions", "main tbody tr"],
+  ["#/system?show=operators", "main .head"],
   ["#/system", "main .card"],
   ["#/audit", "main tbody tr"]
 ]
@@ -149,6 +157,21 @@ describe("the focus", () => {
     }
     await dialog.waitFor({ state: "detached" })
     expect(await page.evaluate(`document.activeElement.textContent`)).toBe(opener)
+  })
+
+  it("is in the finder that Ctrl+K opens, stays there, and comes back by Escape", async () => {
+    await open("#/schemas", "main .choices")
+    await page.locator("main .choices button").first().focus()
+    await page.keyboard.press("Control+k")
+    await page.getByRole("dialog").waitFor()
+    expect(await page.evaluate(`document.activeElement.matches("dialog input")`)).toBe(true)
+    for (let press = 0; press < 6; press++) {
+      await page.keyboard.press("Tab")
+      expect(await inDialog()).toBe(true)
+    }
+    await page.keyboard.press("Escape")
+    await page.getByRole("dialog").waitFor({ state: "detached" })
+    expect(await page.evaluate(`document.activeElement === document.querySelector("main .choices button")`)).toBe(true)
   })
 
   it("comes back from a memory to its row, by Escape", async () => {
