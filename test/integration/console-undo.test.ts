@@ -54,7 +54,7 @@ const takeBack = async (said: string) => {
   await offer().getByText(said, { exact: true }).waitFor()
   await offer().getByRole("button", { name: "Take back" }).click()
   await offer().getByText(`Taken back: ${said}`).waitFor()
-  expect(await page.evaluate("document.activeElement.textContent.trim()")).toBe("Close the notice")
+  await expect.poll(() => page.evaluate("document.activeElement.textContent.trim()"), patience).toBe("Close the notice")
   await offer().getByRole("button", { name: "Close the notice" }).click()
   await offer().waitFor({ state: "detached" })
 }

@@ -36,7 +36,7 @@ it("the service starts without other commands, wallets' mathematics, and what cl
     "packages/cli/src/commands/flags.ts",
     "packages/cli/src/commands/serve.ts"
   ])
-  expect(bytes).toBeLessThan(2_550_000)
+  expect(bytes).toBeLessThan(2_575_000)
 })
 
 it("a thread loads of Effect what it uses, not what the service uses", () => {

@@ -155,6 +155,7 @@ def list_memories(
     limit: int | None = None,
     order: Literal["desc", "asc"] | None = None,
     cursor: str | None = None,
+    skip: int | None = None,
 ) -> Call[MemoryPage]:
     """Newest first unless `order` says otherwise; `limit` is the size of a page."""
     return Call("GET", "/memories", result(MemoryPage), query=given(locals()))

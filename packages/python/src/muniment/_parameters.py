@@ -80,6 +80,7 @@ _PARAMETERS: Mapping[str, str] = {
     "schemas": "Names of the kinds to look for; all by default.",
     "scope": "`own` memories, those that are `shared` by grants, or `all`.",
     "sections": "Names of the sections; all by default.",
+    "skip": "How many memories the page leaves out before its first, at most 10,000.",
     "slower_than": "Only calls that took at least so many milliseconds.",
     "state": "Of a webhook `active` or `paused`; of messages `pending`, `delivered` or `failed`.",
     "status": "Only calls that ended so: a status, or `4xx`, `5xx`.",
