@@ -90,6 +90,7 @@ it("are not those of who signs in next in this browser", async () => {
   await opened.getByRole("button", { name: "Sign out" }).click()
   await opened.getByLabel("API key of an account").fill(secret)
   await opened.getByRole("button", { name: "Sign in" }).click()
+  await opened.getByRole("navigation", { name: "Pages" }).waitFor()
   await opened.getByLabel("Account").selectOption("research")
   await showPage(opened, "#/memories")
   await opened.getByRole("heading", { name: "4 memories" }).waitFor()

@@ -82,10 +82,13 @@ const views = [
   { width: 2_560, theme: "dark" }
 ] as const
 
-/** Every view in the long run; one of them every day, another for each place in a list of pages. */
+/**
+ * Opened anew in every view in the long run; in one of them every day, another for each place in a list of pages, and
+ * from there turned to the other theme, widths and direction.
+ */
 const viewsAt = (at: number) => (isLongRun ? views : [views[at % views.length]!])
 
-/** What is open has no fault against WCAG, and is not wider than the window, whatever theme and width. */
+/** What is open has no fault against WCAG, and is not wider than the window, whatever theme, width and direction. */
 export const expectAccessible = async (
   page: Page,
   at: number,
@@ -94,15 +97,29 @@ export const expectAccessible = async (
 ): Promise<void> => {
   for (const { theme, width } of viewsAt(at)) {
     await page.setViewportSize({ width, height: 860 })
-    await page.emulateMedia({ colorScheme: theme })
-    await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
+    await turnTo(page, theme)
     await open()
-    expect(await accessibilityFaults(page), `${theme}, ${width}`).toEqual([])
-    const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    expect(excess, `at ${width} pixels`).toBeLessThanOrEqual(0)
+    for (const shown of [theme, theme === "dark" ? "light" : "dark"] as const) {
+      await turnTo(page, shown)
+      expect(await accessibilityFaults(page), `${shown}, ${width}`).toEqual([])
+    }
+    for (const direction of ["rtl", "ltr"]) {
+      await page.evaluate(`document.documentElement.dir = ${JSON.stringify(direction)}`)
+      for (const wide of new Set(views.map((view) => view.width))) {
+        await page.setViewportSize({ width: wide, height: 860 })
+        const excess = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        expect(excess, `at ${wide} pixels, ${direction}`).toBeLessThanOrEqual(0)
+      }
+    }
+    await page.setViewportSize({ width, height: 860 })
     await close()
   }
   await page.setViewportSize({ width: 1_280, height: 860 })
+}
+
+const turnTo = async (page: Page, theme: "light" | "dark"): Promise<void> => {
+  await page.emulateMedia({ colorScheme: theme })
+  await page.evaluate(`document.documentElement.dataset.theme = ${JSON.stringify(theme)}`)
 }
 
 /** A page of the console, with its operator signed in. */
