@@ -78,6 +78,7 @@ it("leads to the memory, where one is corrected", async () => {
     .click()
   const panel = page.getByRole("complementary", { name: "Memory" })
   await panel.getByRole("button", { name: "Edit data" }).click()
+  await panel.getByLabel("As JSON").check()
   await panel.getByLabel("Data, as JSON").fill(JSON.stringify({ subject: "Alice", fact: "used to live in Oslo" }))
   await panel.getByRole("button", { name: "Save data" }).click()
   await expect.poll(homes, patience).toContainEqual("used to live in Oslo")

@@ -148,6 +148,7 @@ it("changes the data of a memory: as a new version where its kind has unique fie
     await open(`#/memories?agentId=edited&id=${id}`)
     const panel = page.getByRole("complementary", { name: "Memory" })
     await panel.getByRole("button", { name: "Edit data" }).click()
+    await panel.getByLabel("As JSON").check()
     await panel.getByLabel("Data, as JSON").fill(JSON.stringify(data))
     await panel.getByRole("button", { name: "Save data" }).click()
   }
@@ -175,6 +176,39 @@ it("changes the data of a memory: as a new version where its kind has unique fie
   expect((await server.call("GET", "/v1/memories?agentId=edited", { key })).body.total).toBe(2)
 })
 
+it("changes data by the fields of its kind, and leaves the others and their types as they are", async () => {
+  const fields = { name: text, age: { type: "integer" }, isMember: { type: "boolean" }, visits: { type: "array" } }
+  const schema = schemaText({ ...fields, about: text }, { required: ["name"] })
+  const registered = { name: "guest", description: "d", schema }
+  expect((await server.call("POST", "/v1/schemas", { key, body: registered })).status).toBe(200)
+  const data = { name: "Ann", age: 41, isMember: true, visits: [1, { at: "noon" }], about: "likes\nlong texts" }
+  const body = { agentId: "guests", memories: [{ kind: "guest", data }] }
+  const [{ id }] = (await server.call("POST", "/v1/memories", { key, body })).body.created
+  await open(`#/memories?agentId=guests&id=${id}`)
+  const panel = page.getByRole("complementary", { name: "Memory" })
+  const save = () => panel.getByRole("button", { name: "Save data" }).click()
+  const saved = async () => (await stored(id)).body.memory.data
+  await panel.getByRole("button", { name: "Edit data" }).click()
+  await panel.getByLabel("name", { exact: true }).fill("Anna")
+  await panel.getByLabel("age, optional").fill("42")
+  await panel.getByRole("combobox", { name: "isMember, optional" }).selectOption("false")
+  expect(await panel.getByLabel("about, optional").inputValue()).toBe(data.about)
+  await save()
+  await expect.poll(saved, patience).toEqual({ ...data, name: "Anna", age: 42, isMember: false })
+  await panel.getByRole("button", { name: "Edit data" }).click()
+  await panel.getByLabel("age, optional").fill("")
+  await panel.getByLabel("As JSON", { exact: true }).check()
+  expect(JSON.parse(await panel.getByLabel("Data, as JSON").inputValue())).not.toHaveProperty("age")
+  await panel.getByLabel("As JSON", { exact: true }).uncheck()
+  await panel.getByLabel("age, optional").fill("none")
+  await save()
+  await panel.getByRole("alert").getByText("age").waitFor()
+  await panel.getByLabel("age, optional").fill("")
+  await save()
+  const { age: _, ...rest } = data
+  await expect.poll(saved, patience).toEqual({ ...rest, name: "Anna", isMember: false })
+})
+
 it("filters by values of the data, and deletes nothing by them", async () => {
   const body = { agentId: "filtered", memories: [fact("pear", "green"), fact("plum", "blue")] }
   expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
@@ -197,6 +231,7 @@ it("shows what somebody else changed meanwhile, and stores nothing over it unles
   const meanwhile = async (mine: string, theirs: string) => {
     await open(`#/memories?agentId=contested&id=${id}`)
     await panel.getByRole("button", { name: "Edit data" }).click()
+    await panel.getByLabel("As JSON").check()
     await panel.getByLabel("Data, as JSON").fill(JSON.stringify({ ...data, fact: mine }))
     const change = { data: { ...data, fact: theirs } }
     expect((await server.call("PATCH", `/v1/memories/${id}`, { key, body: change })).status).toBe(200)
@@ -321,6 +356,7 @@ it("finds a memory that was corrected, also by the old word, says truly why a qu
   const panel = page.getByRole("complementary", { name: "Memory" })
   await panel.getByRole("button", { name: "Edit data" }).click()
   const data = { subject: "Nora Field", fact: "Nora Field lives in Delft" }
+  await panel.getByLabel("As JSON").check()
   await panel.getByLabel("Data, as JSON").fill(JSON.stringify(data))
   await panel.getByRole("button", { name: "Save data" }).click()
   await expect.poll(async () => (await facts())[0].data, patience).toEqual(data)

@@ -341,6 +341,7 @@ const memoryActions: ReadonlyArray<Action> = [
       await expect.poll(async () => (await stored()).context.tags, patience).toEqual(["counted"])
       const data = { subject: `item ${middle(name)}`, fact: "It lies in the cellar." }
       await memory.getByRole("button", { name: "Edit data" }).click()
+      await memory.getByLabel("As JSON").check()
       await memory.getByLabel("Data, as JSON").fill(JSON.stringify(data))
       await memory.getByRole("button", { name: "Save data" }).click()
       await expect.poll(async () => (await stored()).data, patience).toEqual(data)

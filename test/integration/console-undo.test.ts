@@ -61,6 +61,7 @@ const takeBack = async (said: string) => {
 const edit = async (agentId: string, id: string, data: object) => {
   await openMemory(agentId, id)
   await panel().getByRole("button", { name: "Edit data" }).click()
+  await panel().getByLabel("As JSON").check()
   await panel().getByLabel("Data, as JSON").fill(JSON.stringify(data))
   await panel().getByRole("button", { name: "Save data" }).click()
 }

@@ -1,16 +1,17 @@
 /** Memories stored by hand: one by a form of its kind's fields, or many of a file. */
-import { useState } from "preact/hooks"
+import { useLayoutEffect, useReducer, useRef, useState } from "preact/hooks"
 import type { ApiError } from "../service/api.ts"
 import { now } from "../service/browser.ts"
 import { storeRequest, tagsIn } from "../service/bulk.ts"
 import { type Schema, schemasOf, usualKind } from "../service/knowledge.ts"
 import { asApiError, useLoad } from "../service/load.ts"
 import { linkTo, parameters } from "../service/route.ts"
-import { type DataField, fieldsOf, jsonObject, valueOf } from "../service/schemaFields.ts"
+import { type Data, fieldsOf, valueIn } from "../service/schemaFields.ts"
 import { memoryChanges, offerRemoval } from "../service/undo.ts"
-import { Check, Input } from "../ui/Dialog.tsx"
+import { Input } from "../ui/Dialog.tsx"
 import { Choice } from "../ui/Field.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
+import { DataForm } from "./DataEditor.tsx"
 import { type End, endNames, ends } from "./ends.ts"
 import { ImportRows } from "./ImportRows.tsx"
 
@@ -45,6 +46,12 @@ export const Add = () => {
   )
 }
 
+interface Begun {
+  readonly data: Data
+  readonly round: number
+}
+const begunAnew = ({ round }: Begun, data: Data): Begun => ({ data, round: round + 1 })
+
 const OneMemory = ({ kinds }: { readonly kinds: ReadonlyArray<Schema> }) => {
   const [kind, setKind] = useState<string>(usualKind)
   const [agentId, setAgent] = useState(parameters.value.get("agentId") ?? "")
@@ -52,27 +59,28 @@ const OneMemory = ({ kinds }: { readonly kinds: ReadonlyArray<Schema> }) => {
   const [threadId, setThread] = useState("")
   const [tags, setTags] = useState("")
   const [end, setEnd] = useState<End>("never")
-  const [values, setValues] = useState<Readonly<Record<string, string>>>({})
-  const [isJson, setJson] = useState(false)
-  const [json, setText] = useState("{}")
+  const [{ data, round }, begin] = useReducer(begunAnew, { data: {}, round: 0 })
+  const read = useRef((): Data => ({}))
+  useLayoutEffect(() => {
+    read.current = () => data
+  }, [round])
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const [stored, setStored] = useState<{ readonly id: string; readonly round: number } | undefined>(undefined)
   const [isSending, setSending] = useState(false)
   const schema = kinds.find(({ name }) => name === kind)
   const fields = fieldsOf(schema?.schema ?? "")
-  const asJson = isJson || fields.length === 0
-  const dataOf = () =>
-    Object.fromEntries(
-      fields.flatMap((field) => {
-        const value = valueOf(field, values[field.name] ?? "")
-        return value === undefined ? [] : [[field.name, value]]
-      })
-    )
+  /** Fields that both kinds have keep what was typed. */
+  const choose = (next: string): void => {
+    const names = new Set(fieldsOf(kinds.find(({ name }) => name === next)?.schema ?? "").map(({ name }) => name))
+    const typed = Object.entries(valueIn(read.current))
+    begin(Object.fromEntries(typed.filter(([name]) => names.has(name))))
+    setKind(next)
+  }
   const send = async (): Promise<void> => {
     const [, millis] = ends[end]
     const memory = {
       kind,
-      data: asJson ? jsonObject(json, "The data") : dataOf(),
+      data: read.current(),
       ...(tagsIn(tags).length > 0 && { tags: tagsIn(tags) }),
       ...(millis !== null && { expiresAt: now() + millis })
     }
@@ -81,8 +89,7 @@ const OneMemory = ({ kinds }: { readonly kinds: ReadonlyArray<Schema> }) => {
     const ids = [...created, ...updated].map(({ id }) => id)
     offerRemoval("1 memory stored.", ids)
     setStored({ id: ids[0] ?? "", round: memoryChanges.value })
-    setValues({})
-    setText("{}")
+    begin({})
   }
   const submit = (event: Event): void => {
     event.preventDefault()
@@ -96,42 +103,13 @@ const OneMemory = ({ kinds }: { readonly kinds: ReadonlyArray<Schema> }) => {
   return (
     <form class="card stack add" onSubmit={submit}>
       <div class="fields">
-        <Choice label="Kind" value={kind} options={kinds.map(({ name }) => [name, name])} onValue={setKind} />
+        <Choice label="Kind" value={kind} options={kinds.map(({ name }) => [name, name])} onValue={choose} />
         <Input label="Agent" value={agentId} onValue={setAgent} required />
         <Input label="Subject" value={subjectId} onValue={setSubject} hint="none" />
         <Input label="Thread" value={threadId} onValue={setThread} hint="none" />
       </div>
       {schema !== undefined && schema.description !== "" && <p class="small muted">{schema.description}</p>}
-      <fieldset class="stack">
-        <legend>Data</legend>
-        {fields.length > 0 && (
-          <Check
-            label="As JSON"
-            checked={isJson}
-            onChecked={(checked) => {
-              if (checked) setText(JSON.stringify(dataOf(), null, 2))
-              setJson(checked)
-            }}
-          />
-        )}
-        {asJson ? (
-          <label>
-            <span>Data, as JSON</span>
-            <textarea rows={8} value={json} onInput={({ currentTarget: { value } }) => setText(value)} />
-          </label>
-        ) : (
-          <div class="fields wide">
-            {fields.map((field) => (
-              <DataInput
-                key={field.name}
-                field={field}
-                value={values[field.name] ?? ""}
-                onValue={(value) => setValues({ ...values, [field.name]: value })}
-              />
-            ))}
-          </div>
-        )}
-      </fieldset>
+      <DataForm key={round} data={data} fields={fields} onRead={(how) => (read.current = how)} />
       <div class="fields">
         <Input label="Tags, separated by commas" value={tags} onValue={setTags} />
         <Choice label="It ends" value={end} options={endNames.map((name) => [name, ends[name][0]])} onValue={setEnd} />
@@ -148,34 +126,5 @@ const OneMemory = ({ kinds }: { readonly kinds: ReadonlyArray<Schema> }) => {
         </button>
       </div>
     </form>
-  )
-}
-
-const DataInput = (given: {
-  readonly field: DataField
-  readonly value: string
-  readonly onValue: (value: string) => void
-}) => {
-  const { field, onValue, value } = given
-  const label = `${field.name}${field.isRequired ? "" : ", optional"}`
-  if (field.type === "choice" || field.type === "boolean") {
-    const choices = field.type === "boolean" ? ["true", "false"] : field.choices
-    return (
-      <Choice
-        label={label}
-        value={value}
-        options={[["", "choose …"], ...choices.map((choice) => [choice, choice] as const)]}
-        onValue={onValue}
-      />
-    )
-  }
-  return (
-    <Input
-      label={field.type === "json" ? `${label}, as JSON` : label}
-      value={value}
-      onValue={onValue}
-      hint={field.hint}
-      required={field.isRequired}
-    />
   )
 }

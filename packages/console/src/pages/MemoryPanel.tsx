@@ -3,7 +3,7 @@ import type { HistoryEntry } from "@muniment/domain/Memory"
 import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import { signal } from "@preact/signals"
 import { asApiError, useLoad } from "../service/load.ts"
-import { ApiError, call } from "../service/api.ts"
+import type { ApiError } from "../service/api.ts"
 import { tagsIn } from "../service/bulk.ts"
 import {
   changeTags,
@@ -19,11 +19,12 @@ import {
 import { change, linkTo } from "../service/route.ts"
 import { ago, moment } from "../service/text.ts"
 import { discard, memoryChanges, offerBefore } from "../service/undo.ts"
-import { seen, seenJson, summary } from "../service/words.ts"
+import { seen, summary } from "../service/words.ts"
 import { Confirm, SidePanel } from "../ui/Dialog.tsx"
-import { Refused, Show, Notice } from "../ui/Notice.tsx"
+import { Refused, Show } from "../ui/Notice.tsx"
 import { useDraft } from "../ui/Field.tsx"
 import { UserText } from "../ui/UserText.tsx"
+import { DataEditor } from "./DataEditor.tsx"
 import { allOf } from "../service/knowledge.ts"
 import { keyLabels } from "../service/operator.ts"
 import { may, mayChange } from "../service/session.ts"
@@ -352,99 +353,3 @@ const Quote = ({ message: { context, data } }: { readonly message: Memory }) => 
 
 /** The question that was asked last: whoever then looks for the memory that it did not find need not type it again. */
 export const lastQuestion = signal("")
-
-/**
- * Data of a memory, changed as JSON: a kind with unique fields gets a new version, of others the data is replaced. What
- * was opened is what is changed: if somebody else changed it meanwhile, both are shown, and one is chosen.
- */
-const DataEditor = (given: {
-  readonly memory: Memory
-  readonly onClose: () => void
-  readonly onChanged: () => void
-}) => {
-  const { memory } = given
-  const [text, setText] = useState(() => asText(memory))
-  const [error, showError] = useState<ApiError | undefined>(undefined)
-  const [newer, showNewer] = useState<Memory | undefined>(undefined)
-  const [isSaving, setSaving] = useState(false)
-  const area = useRef<HTMLTextAreaElement>(null)
-  // The panel may be scrolled; the browser brings what has the focus into view.
-  useLayoutEffect(() => area.current?.focus(), [])
-  const end = ({ id }: Memory): void => {
-    given.onClose()
-    given.onChanged()
-    if (id !== memory.id) change({ id })
-  }
-  const save = (event: Event): void => {
-    event.preventDefault()
-    setSaving(true)
-    showError(undefined)
-    const old = newer ?? memory
-    store(old, text)
-      .then((stored) => {
-        offerBefore("Data changed.", old, stored, { data: old.data })
-        end(stored)
-      })
-      .catch(async (cause: unknown) => {
-        if (!(cause instanceof ApiError && cause.status === 412)) throw cause
-        showNewer((await historyOf(memory.id, new AbortController().signal))[0]?.memory)
-      })
-      .catch((cause: unknown) => showError(asApiError(cause)))
-      .finally(() => setSaving(false))
-  }
-  return (
-    <form
-      class="stack"
-      onSubmit={save}
-      // Escape ends it, unless something would be lost; the panel around it stays.
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return
-        event.stopPropagation()
-        if (text === asText(memory)) given.onClose()
-      }}
-    >
-      <label>
-        <span>Data, as JSON</span>
-        <textarea ref={area} rows={8} value={text} onInput={({ currentTarget: { value } }) => setText(value)} />
-      </label>
-      {newer === undefined ? (
-        <p class="small muted">
-          A kind with unique fields keeps what was known before as an older version; of other kinds it is replaced.
-        </p>
-      ) : (
-        <Notice tone="bad">
-          <p>Somebody else changed this memory since you opened it. Nothing of yours is stored. It now says:</p>
-          <pre>{asText(newer)}</pre>
-        </Notice>
-      )}
-      {error !== undefined && <Refused error={error} />}
-      <div class="actions">
-        <button type="submit" class="primary" disabled={isSaving}>
-          {newer === undefined ? "Save data" : "Save mine over it"}
-        </button>
-        <button type="button" onClick={newer === undefined ? given.onClose : () => end(newer)}>
-          {newer === undefined ? "Cancel" : "Keep theirs"}
-        </button>
-      </div>
-    </form>
-  )
-}
-
-const asText = ({ data }: Memory): string => seenJson(JSON.stringify(data, null, 2))
-
-/** The memory that has the data now; 412 if it is another version than the one given. */
-const store = async ({ id, version }: Memory, text: string): Promise<Memory> =>
-  (
-    await call("PATCH", `/v1/memories/${encodeURIComponent(id)}`, {
-      body: { data: dataOf(text) },
-      headers: { "if-match": `"${version}"` }
-    })
-  ).memory
-
-const dataOf = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new ApiError(400, { error: "The data is no JSON.", code: "invalid_json" })
-  }
-}

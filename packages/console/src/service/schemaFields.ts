@@ -2,6 +2,8 @@
 import { ApiError } from "./api.ts"
 import { parsed } from "./json.ts"
 
+export type Data = Readonly<Record<string, unknown>>
+
 export interface DataField {
   readonly name: string
   readonly type: "text" | "number" | "boolean" | "choice" | "json"
@@ -48,8 +50,47 @@ export const valueOf = ({ type }: Pick<DataField, "type">, text: string): unknow
   return text
 }
 
-export const jsonObject = (text: string, what: string): Readonly<Record<string, unknown>> => {
+/** What the inputs of a form begin with, by field; what is no value of its field's type as JSON. */
+export const textsOf = (fields: ReadonlyArray<DataField>, data: Data): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    fields.map(({ name }) => {
+      const value = data[name]
+      return [name, typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value)]
+    })
+  )
+
+/** `data` with the fields of which another text was typed than they began with; an empty one is left out. */
+export const dataWith = (
+  fields: ReadonlyArray<DataField>,
+  data: Data,
+  before: Readonly<Record<string, string>>,
+  typed: Readonly<Record<string, string>>
+): Data => {
+  const changed = fields
+    .filter(({ name }) => typed[name] !== before[name])
+    .map((field) => [field.name, valueOf(field, typed[field.name] ?? "")] as const)
+  const all = Object.entries({ ...data, ...Object.fromEntries(changed) })
+  return Object.fromEntries(all.filter(([, value]) => value !== undefined))
+}
+
+/** Undefined: the text is no JSON object. */
+export const parsedObject = (text: string): Data | undefined => {
   const value = text.trim() === "" ? {} : parsed(text)
-  if (isObject(value)) return value
+  return isObject(value) ? value : undefined
+}
+
+export const jsonObject = (text: string, what: string): Data => {
+  const value = parsedObject(text)
+  if (value !== undefined) return value
   throw new ApiError(400, { error: `${what} is no JSON object.`, code: "invalid_json" })
+}
+
+/** What a form reads as; empty where it is no JSON object. */
+export const valueIn = (read: () => Data): Data => {
+  try {
+    return read()
+  } catch (cause) {
+    if (cause instanceof ApiError) return {}
+    throw cause
+  }
 }
