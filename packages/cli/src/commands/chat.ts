@@ -11,7 +11,7 @@ import { memoryLine } from "../Terminal.ts"
 import { MessageLines } from "../InputFile.ts"
 import { ask, callerHere } from "./clients.ts"
 import { callerFlags, flags } from "./flags.ts"
-import { rememberedText, scopeOf } from "./memories.ts"
+import { rememberedText, saidBy, scopeOf } from "./memories.ts"
 
 const recalledMax = 5
 const prompt = "> "
@@ -76,9 +76,7 @@ const turn = Effect.fnUntraced(function* (muniment: Muniment, scope: Scope, mess
   const { memories } = yield* ask((signal) =>
     muniment.search({ query: message, limit: recalledMax, ...everywhere }, { signal })
   )
-  const remembered = yield* ask((signal) =>
-    muniment.create({ ...scope, conversation: [{ role: "user", content: message }] }, { signal })
-  )
+  const remembered = yield* ask((signal) => muniment.create({ ...scope, ...saidBy(message) }, { signal }))
   return { message, recalled: memories, remembered }
 })
 

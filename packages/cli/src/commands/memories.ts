@@ -120,6 +120,10 @@ export const context = Command.make(
 
 const textOf = (handed: ContextAnswers[keyof ContextAnswers]): string => ("text" in handed ? handed.text : "")
 
+/** Who looks on wants to see what was read, also where the reader is busy. */
+export const saidBy = (text: string) =>
+  ({ conversation: [{ role: "user", content: text }], wait: "extraction" }) as const
+
 export const remember = Command.make(
   "remember",
   {
@@ -134,9 +138,7 @@ export const remember = Command.make(
   Effect.fn("remember")(function* ({ agent: agentId, json, kind, text, ttl, ...given }) {
     const muniment = yield* callerHere(given)
     const scope = { ...scopeOf({ agent: Option.some(agentId), ...given }), agentId }
-    const content = Option.isSome(kind)
-      ? { memories: [{ kind: kind.value, data: yield* dataOf(text) }] }
-      : { conversation: [{ role: "user" as const, content: text }] }
+    const content = Option.isSome(kind) ? { memories: [{ kind: kind.value, data: yield* dataOf(text) }] } : saidBy(text)
     const body: Body<"create"> = { ...scope, ...content, ...whereGiven({ ttl }) }
     const answer = yield* ask((signal) => muniment.create(body, { signal }))
     return yield* Console.log(json ? JSON.stringify(answer) : rememberedText(answer))
