@@ -17,6 +17,7 @@ beforeAll(async () => {
 const notFilters = new Set([
   "query",
   "limit",
+  "skip",
   "mode",
   "scope",
   "minRelevance",

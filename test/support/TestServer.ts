@@ -280,8 +280,11 @@ const untilReady = async (url: string, exitCode: () => number | null, output: ()
     if (turn % 25 > 0 && !output().includes("Muniment is ready")) continue
     const isReady = await fetch(`${url}/health/ready`)
       .then(async (response) => {
-        const { checks } = (await response.json()) as { checks: { embedding: { state: string } } }
-        return response.ok && checks.embedding.state !== "loading"
+        const { checks } = (await response.json()) as {
+          checks: { embedding: { state: string }; quarantined: number }
+        }
+        // Damage that a round finds at once may make it unready for good.
+        return (response.ok || checks.quarantined > 0) && checks.embedding.state !== "loading"
       })
       .catch(() => false)
     if (isReady) return
