@@ -14,7 +14,7 @@ export interface SuiteRuns {
 export const goalsPage = (suites: ReadonlyArray<SuiteRuns>): string =>
   [
     "# Where the goals of speed stand",
-    "Written by `npm run bench -- --update` from the stored runs (`<suite>.json`): the median of the runs, and in brackets the least and the most of them.",
+    "By `npm run bench -- --update` from the stored runs (`<suite>.json`): medians, in brackets the least and the most.",
     ...suites.map(section)
   ].join("\n\n") + "\n"
 
@@ -45,11 +45,14 @@ const goalsOf = (runs: ReadonlyArray<BaselineRun>): ReadonlyArray<GoalRuns> => {
   return [...byName.values()]
 }
 
+const signs: Readonly<Record<StoredGoal["bound"], string>> = { "at least": "≥ ", "at most": "≤ " }
+
 /** Says of a goal that not every run has measured how many did. */
 const line = ({ found, goal }: GoalRuns, runs: number): string => {
   const middle = median(found)
   const measured = found.length === runs ? "" : `, ${found.length} of the runs`
-  const range = `${figure(Math.min(...found))} to ${figure(Math.max(...found))}${measured}`
-  const wanted = `${goal.bound} ${figure(goal.wanted)} ${goal.unit}`.trimEnd()
+  const range =
+    found.length === 1 ? "once" : `${figure(Math.min(...found))} to ${figure(Math.max(...found))}${measured}`
+  const wanted = `${signs[goal.bound]}${figure(goal.wanted)} ${goal.unit}`.trimEnd()
   return `- ${verdictOf({ ...goal, found: middle })}: ${goal.name}: ${figure(middle)} (${range}), wanted ${wanted}`
 }

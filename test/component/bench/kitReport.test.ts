@@ -162,8 +162,8 @@ describe("the page of goals", () => {
 
   it("has the median of the runs, their least and most, and whether the median meets the goal", () => {
     const text = goalsPage([{ suite: "index", baseline: { runs: [runOf(9, 8), runOf(14, 11), runOf(12, 12)] } }])
-    expect(text).toContain("- met: speed: 12 (9 to 14), wanted at least 10 x\n")
-    expect(text).toContain("- missed: time: 11 (8 to 12), wanted at most 10 x\n")
+    expect(text).toContain("- met: speed: 12 (9 to 14), wanted ≥ 10 x\n")
+    expect(text).toContain("- missed: time: 11 (8 to 12), wanted ≤ 10 x\n")
   })
 
   it("has goals that only some runs measured, and says where there are none", () => {
@@ -171,7 +171,7 @@ describe("the page of goals", () => {
       { suite: "index", baseline: { runs: [runOf(9), runOf(11, 5)] } },
       { suite: "none", baseline: { runs: [runOf()] } }
     ])
-    expect(text).toContain("- met: time: 5 (5 to 5, 1 of the runs), wanted at most 10 x\n")
+    expect(text).toContain("- met: time: 5 (once), wanted ≤ 10 x\n")
     expect(text).toContain("## none\n\n[Report](none.md), 1 run of 2026-11-28. No goal was measured.")
   })
 })
