@@ -203,6 +203,7 @@ it("changes data by the fields of its kind, and leaves the others and their type
   await panel.getByLabel("age, optional").fill("none")
   await save()
   await panel.getByRole("alert").getByText("age").waitFor()
+  expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("400")])
   await panel.getByLabel("age, optional").fill("")
   await save()
   const { age: _, ...rest } = data
