@@ -135,10 +135,17 @@ const steppedLedger = (step: Effect.Effect<void>) => {
 export const crashed = (directory: string): string => {
   for (;;) {
     const image = temporaryDirectory()
-    cpSync(directory, image, { recursive: true })
-    if (contentOf(image).equals(contentOf(directory))) return image
+    try {
+      cpSync(directory, image, { recursive: true })
+      if (contentOf(image).equals(contentOf(directory))) return image
+    } catch (cause) {
+      if (!isGone(cause)) throw cause
+    }
   }
 }
+
+/** A file that was renamed between its listing and its copy, as the log's thread does with a segment. */
+const isGone = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
 
 /** A digest of the names and bytes of all files below a directory. */
 const contentOf = (directory: string): Buffer => {
