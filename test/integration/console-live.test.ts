@@ -71,10 +71,13 @@ it("has its filters in the address: account, operation, agent, status, and slow 
   await main().getByLabel("Status").fill("4xx")
   await expect.poll(() => calls().count(), patience).toBe(1)
   await expect.poll(() => page.url()).toContain("status=4xx")
-  await button("Errors only").click()
+  await button("Server errors").click()
   await main().getByText("No call matches these filters yet.").waitFor()
   expect(page.url()).toContain("status=5xx")
-  await button("Errors only").click()
+  await button("Refused").click()
+  await expect.poll(() => calls().count(), patience).toBe(1)
+  expect(await button("Server errors").getAttribute("aria-pressed")).toBe("false")
+  await button("Refused").click()
   await button("Slowest first").click()
   const millis = async () =>
     (await calls().locator("[data-title=Took]").allInnerTexts()).map((text) => Number.parseFloat(text.replace(",", "")))
@@ -89,11 +92,26 @@ it("has its filters in the address: account, operation, agent, status, and slow 
   await main().getByText("No call matches these filters yet.").waitFor()
 })
 
+it("adds calls up by operation and account, and leads to those of one account with the filters that are set", async () => {
+  await showPage(page, "#/live?operation=memories.create&by=all")
+  await calls().first().waitFor()
+  await main()
+    .getByText(/^Where the time of /)
+    .click()
+  const sums = page.getByRole("region", { name: "By operation and account" }).locator("tbody tr")
+  await sums.first().getByText("memories.create").waitFor()
+  const shown = await calls().count()
+  const counted = await sums.locator("[data-title=Calls]").allInnerTexts()
+  expect(counted.reduce((sum, text) => sum + Number(text), 0)).toBe(shown)
+  await calls().first().getByRole("link", { name: "research" }).click()
+  await expect.poll(() => page.url()).toMatch(/#\/live\?.*operation=memories.create&by=all.*account=research/)
+})
+
 it("is where the tile of errors leads, with them as the filter", async () => {
   await showPage(page, "#/overview")
   await main().locator(".tile").filter({ hasText: "Errors" }).locator("dd > a").click()
   await expect.poll(() => page.url()).toContain("status=5xx")
-  expect(await button("Errors only").getAttribute("aria-pressed")).toBe("true")
+  expect(await button("Server errors").getAttribute("aria-pressed")).toBe("true")
 })
 
 it("shows nothing while it is paused, and what it missed when it goes on", async () => {

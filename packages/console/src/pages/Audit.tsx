@@ -267,7 +267,10 @@ const shortName = (caller: string): string =>
     ? caller.replace(/^operator:/, "operator ")
     : `…${caller.slice(-6)}`
 
-export const requestColumns = (labels: Labels): ReadonlyArray<Column<RequestRecord>> => [
+const callsOf = (account: string): string => linkTo("audit", { show: "requests", account })
+
+/** `linkOf`: where the name of an account leads. */
+export const requestColumns = (labels: Labels, linkOf = callsOf): ReadonlyArray<Column<RequestRecord>> => [
   { title: "When", by: ({ at }) => at, cell: ({ at }) => <When at={at} /> },
   {
     title: "Account",
@@ -276,7 +279,7 @@ export const requestColumns = (labels: Labels): ReadonlyArray<Column<RequestReco
       account === null ? (
         <span class="muted">not known</span>
       ) : (
-        <a class="nowrap" href={linkTo("audit", { show: "requests", account })}>
+        <a class="nowrap" href={linkOf(account)}>
           {account}
         </a>
       )

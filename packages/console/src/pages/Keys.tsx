@@ -63,13 +63,13 @@ const KeyList = (given: { readonly keys: ReadonlyArray<Key>; readonly onRevoke: 
         <li key={key.id} class={works(key) ? "" : "ended"}>
           <div>
             <strong>{key.label === "" ? "no label" : key.label}</strong> <span class="mono muted">{key.prefix}…</span>
-            <div class="small muted">{aboutKey(key)}</div>
+            <div class="small muted">{aboutKey(key, sorted)}</div>
           </div>
           {works(key) ? (
             given.onRevoke !== undefined && (
               <button
                 type="button"
-                class="plain"
+                class="plain danger"
                 aria-label={`Revoke ${key.label === "" ? key.prefix : key.label} …`}
                 onClick={() => given.onRevoke?.(key)}
               >
@@ -85,13 +85,14 @@ const KeyList = (given: { readonly keys: ReadonlyArray<Key>; readonly onRevoke: 
   )
 }
 
-const aboutKey = (key: Key): string =>
+const aboutKey = (key: Key, all: ReadonlyArray<Key>): string =>
   [
+    `made ${moment(key.createdAt)}`,
     key.lastUsedAt === undefined ? "never used" : `used ${ago(key.lastUsedAt)}`,
     ...(key.readOnly === true ? ["reads only"] : []),
     ...(key.agents === undefined ? [] : [`agents ${key.agents.join(", ")}`]),
     ...(key.subjects === undefined ? [] : [`subjects ${key.subjects.join(", ")}`]),
-    ...(key.madeBy === undefined ? [] : [`made by ${key.madeBy}`]),
+    ...(key.madeBy === undefined ? [] : [`by ${all.find(({ id }) => id === key.madeBy)?.label || key.madeBy}`]),
     ...(key.expiresAt === undefined ? [] : [`ends ${moment(key.expiresAt)}`])
   ].join(" · ")
 

@@ -70,6 +70,9 @@ const State = (
   )
 }
 
+/** This page with the filters that it has, for one account. */
+const narrowed = (account: string): string => linkTo("live", { ...Object.fromEntries(parameters.value), account })
+
 /** Slower than a search of a large agent is on a small machine. */
 const slowMillis = "200"
 
@@ -87,10 +90,11 @@ const Calls = (pausing: Pausing) => {
     operator: by === "all" ? undefined : String(by === "operator")
   }
   const labels = useLoad(keyLabels, []).loaded.value ?? noLabels
-  const columns = useMemo(() => [...requestColumns(labels), stagesColumn], [labels])
+  const columns = useMemo(() => [...requestColumns(labels, narrowed), stagesColumn], [labels])
   const tail = useCalls(filters, pausing.isPaused)
   const toggles: ReadonlyArray<readonly [text: string, name: string, value: string, now: string]> = [
-    ["Errors only", "status", "5xx", status],
+    ["Server errors", "status", "5xx", status],
+    ["Refused", "status", "4xx", status],
     ["Slow only", "slow", slowMillis, slow],
     ["Slowest first", "order", "slowest", order]
   ]
@@ -100,7 +104,7 @@ const Calls = (pausing: Pausing) => {
         names={["account", "operation", "agent", "status", "slow", "by"]}
         actions={toggles.map(([text, name, value, now]) => (
           <button
-            key={name}
+            key={text}
             type="button"
             aria-pressed={now === value}
             onClick={() => change({ [name]: now === value ? "" : value })}
@@ -211,9 +215,52 @@ const Parts = ({ parts }: { readonly parts: ReadonlyArray<Part> }) => (
 const Spent = ({ calls }: { readonly calls: ReadonlyArray<RequestRecord> }) => (
   <details class="card">
     <summary>Where the time of {calls.length === 1 ? "this call" : `these ${count(calls.length)} calls`} went</summary>
-    <Parts parts={partsOf(calls)} />
+    <div class="stack">
+      <Parts parts={partsOf(calls)} />
+      <Table
+        label="By operation and account"
+        rows={sumsOf(calls)}
+        keyOf={({ account, operation }) => `${operation} ${account}`}
+        columns={sumColumns}
+      />
+    </div>
   </details>
 )
+
+interface Sum {
+  readonly operation: string
+  readonly account: string
+  readonly calls: number
+  readonly millis: number
+  readonly median: number
+  readonly longest: number
+}
+
+/** That took the most time together first. */
+const sumsOf = (calls: ReadonlyArray<RequestRecord>): ReadonlyArray<Sum> =>
+  [...Map.groupBy(calls, ({ account, operation }) => JSON.stringify([operation, account ?? "not known"]))]
+    .map(([key, group]) => {
+      const [operation = "", account = ""]: ReadonlyArray<string> = JSON.parse(key)
+      const took = group.map((one) => one.millis).sort((one, other) => one - other)
+      return {
+        operation,
+        account,
+        calls: took.length,
+        millis: took.reduce((sum, one) => sum + one, 0),
+        median: took[Math.floor(took.length / 2)] ?? 0,
+        longest: took.at(-1) ?? 0
+      }
+    })
+    .sort((one, other) => other.millis - one.millis)
+
+const sumColumns: ReadonlyArray<Column<Sum>> = [
+  { title: "Operation", by: ({ operation }) => operation, cell: ({ operation }) => <code>{operation}</code> },
+  { title: "Account", by: ({ account }) => account, cell: ({ account }) => <a href={narrowed(account)}>{account}</a> },
+  { title: "Calls", isNumber: true, by: ({ calls }) => calls, cell: ({ calls }) => count(calls) },
+  { title: "In all", isNumber: true, by: (sum) => sum.millis, cell: (sum) => millis(sum.millis) },
+  { title: "Median", isNumber: true, by: ({ median }) => median, cell: ({ median }) => millis(median) },
+  { title: "Longest", isNumber: true, by: ({ longest }) => longest, cell: ({ longest }) => millis(longest) }
+]
 
 const stagesColumn: Column<RequestRecord> = {
   title: "Where it went",

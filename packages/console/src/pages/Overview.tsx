@@ -32,6 +32,13 @@ export const Overview = () => {
                 {warning.charAt(0).toUpperCase() + warning.slice(1)}.
               </Notice>
             ))}
+            {checksOf(value)
+              .filter(({ tone }) => tone === "bad")
+              .map(({ more, text }) => (
+                <Notice key={text} tone="bad">
+                  {more === undefined ? text : <a href={more}>{text}</a>}
+                </Notice>
+              ))}
             <Tiles status={value} series={series.loaded.value} />
             <Charts of="service" first="hour" />
             <LastWrites refreshMillis={refreshMillis} />
@@ -174,7 +181,9 @@ const checksOf = (status: ServiceStatus): ReadonlyArray<Check> => [
     ? { tone: "good", text: "The clock goes on evenly." }
     : { tone: "bad", text: "The clock has jumped: the daily job waits until you confirm the time." },
   ...status.payments.networks.flatMap((network): ReadonlyArray<Check> => {
-    if (!network.isReachable) return [{ tone: "bad", text: `${network.network}: no node answers.` }]
+    if (!network.isReachable) {
+      return [{ tone: "bad", text: `${network.network}: no node answers.`, more: linkTo("money") }]
+    }
     if (!network.isOffered)
       return [{ tone: "bad", text: `${network.network}: the operator's wallet cannot pay the fees.` }]
     return [{ tone: "good", text: `${network.network}: payments are taken.` }]

@@ -151,8 +151,24 @@ const Export = () => {
 type Tab = "keys" | "webhooks" | "usage" | "export"
 
 const tabs: ReadonlyArray<readonly [Tab, string, () => JSX.Element]> = [
-  ["keys", "Keys", () => <Keys />],
-  ["webhooks", "Webhooks", () => <Webhooks />],
+  [
+    "keys",
+    "Keys",
+    () => (
+      <div class="card">
+        <Keys />
+      </div>
+    )
+  ],
+  [
+    "webhooks",
+    "Webhooks",
+    () => (
+      <div class="card">
+        <Webhooks />
+      </div>
+    )
+  ],
   ["usage", "Usage", Usage],
   ["export", "Export", Export]
 ]

@@ -26,12 +26,12 @@ export const tones: Readonly<Record<PaymentRecord["state"], string>> = {
 }
 
 /** Longer than a chain that answers takes. */
-const longWaitMillis = 600_000
+export const longWaitMillis = 600_000
 
 /** Next step, where no reason is given. */
 export const waitsFor: Partial<Readonly<Record<PaymentRecord["state"], string>>> = {
   verified: "signed, not sent yet: it is tried again within a minute",
-  broadcasting: "sent; the chain has not confirmed it yet, and is asked every 15 seconds",
+  broadcasting: "not confirmed yet: it goes to the chain until that has it, and is asked about every 15 seconds",
   settled: "credited; the chain may still take it back"
 }
 
@@ -64,7 +64,7 @@ export const PaymentPanel = (given: { readonly payment: PaymentRecord; readonly 
       ) : (
         (state === "failed" || state === "reversed") && (
           <Notice tone="warn">
-            <strong>{reason ?? "No reason is kept."}</strong>{" "}
+            <strong>{(reason ?? "No reason is kept").replace(/[.]?$/, ".")}</strong>{" "}
             {state === "failed"
               ? "No money was taken and nothing was credited; the payer may pay again."
               : "The chain took the transfer back: what was left of its credits was taken back, too."}
@@ -75,7 +75,9 @@ export const PaymentPanel = (given: { readonly payment: PaymentRecord; readonly 
         <Fact name="Account">
           <a href={linkTo("money", { show: "movements", account })}>{account}</a>
         </Fact>
-        <Fact name="Credits">{amount(amountUsd * creditsPerUsd)}</Fact>
+        <Fact name="Credits">
+          {isCredited ? amount(amountUsd * creditsPerUsd) : isWaiting(state) ? "none until it is settled" : undefined}
+        </Fact>
         <Fact name="Network">
           {network} <span class="mono small">{chains[network].caip2}</span>
         </Fact>
@@ -163,8 +165,9 @@ const Waits = ({ network, payment }: { readonly network: Network | undefined; re
         ))}
         {transaction !== null && (
           <li>
-            In the explorer the transaction says whether the chain has it; it is sent again, with a higher fee, by
-            itself.
+            In the explorer the transaction says whether the chain has it. It is sent again by itself as long as the
+            payer&apos;s authorisation holds; one that has run out can only fail, and is called failed once the chain
+            cannot take that back.
           </li>
         )}
       </ul>
@@ -183,6 +186,6 @@ const whatToDo = (payment: PaymentRecord, network: Network | undefined): Readonl
     return [`The operator's wallet cannot pay the fees of ${name}: send it the chain's own coin, and it goes on.`]
   }
   return isStuck(payment)
-    ? [`The nodes of ${name} answer. Ask the chains now; if that changes nothing, the log of the service says why.`]
+    ? [`The nodes of ${name} answer. Ask the chains now; what a node refuses stands in the log of the service.`]
     : ["Nothing is to be done yet: it is asked about by itself."]
 }

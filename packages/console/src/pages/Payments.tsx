@@ -12,7 +12,21 @@ import { count } from "../service/words.ts"
 import { Filters, Choice, Field } from "../ui/Field.tsx"
 import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
-import { isStuck, isWaiting, PaymentPanel, tones, waitsFor } from "./PaymentPanel.tsx"
+import { isStuck, isWaiting, longWaitMillis, PaymentPanel, tones, waitsFor } from "./PaymentPanel.tsx"
+
+const refreshMillis = 10_000
+
+interface Asked {
+  readonly looked: number
+  /** Networks of which no node answers. */
+  readonly silent: ReadonlyArray<string>
+}
+
+const askChains = async (): Promise<Asked> => {
+  const { looked } = await call("POST", "/admin/payments/reconcile")
+  const { payments } = await call("GET", "/admin/status")
+  return { looked, silent: payments.networks.filter(({ isReachable }) => !isReachable).map(({ network }) => network) }
+}
 
 export const Payments = () => {
   const given = parameters.value
@@ -23,15 +37,16 @@ export const Payments = () => {
       filters.state === stuck
         ? (await listPayments({ ...filters, state: "" }, signal)).filter(isStuck)
         : listPayments(filters, signal),
-    [filters.state, filters.account]
+    [filters.state, filters.account],
+    refreshMillis
   )
-  const [looked, showLooked] = useState<number | undefined>(undefined)
+  const [asked, showAsked] = useState<Asked | undefined>(undefined)
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const reconcile = (): void => {
-    call("POST", "/admin/payments/reconcile").then(
+    askChains().then(
       (answer) => {
         showError(undefined)
-        showLooked(answer.looked)
+        showAsked(answer)
         reload()
       },
       (cause: unknown) => showError(asApiError(cause))
@@ -54,7 +69,7 @@ export const Payments = () => {
           value={filters.state}
           options={[
             ["", "all"],
-            [stuck, "stuck: without an outcome for long"],
+            [stuck, "stuck"],
             ["verified", "verified"],
             ["broadcasting", "broadcasting"],
             ["settled", "settled"],
@@ -66,9 +81,12 @@ export const Payments = () => {
         />
         <Field label="Account" value={filters.account} onValue={(of) => change({ of })} />
       </Filters>
-      {looked !== undefined && (
-        <Notice tone="good">
-          {count(looked)} payments without an end were looked up; what the chains said is below.
+      {asked !== undefined && (
+        <Notice tone={asked.silent.length === 0 ? "good" : "bad"}>
+          {count(asked.looked)} payments without an end were looked up
+          {asked.silent.length === 0
+            ? "; what the chains said is below."
+            : `, but no node of ${asked.silent.join(" and ")} answered.`}
         </Notice>
       )}
       {error !== undefined && <Refused error={error} />}
@@ -86,7 +104,9 @@ export const Payments = () => {
                     rows={payments}
                     keyOf={({ id }) => id}
                     empty={
-                      filters.state === stuck ? "No payment is stuck." : "No payment: deposits by USDC show up here."
+                      filters.state === stuck
+                        ? `No payment has waited for ${duration(longWaitMillis / 1_000)} without an outcome.`
+                        : "No payment: deposits by USDC show up here."
                     }
                   />
                 </div>

@@ -57,7 +57,8 @@ const titles: Readonly<Record<number, string>> = {
   507: "The disk is full (507)."
 }
 
-const titleOf = ({ status }: ApiError): string => titles[status] ?? `Refused (${status}).`
+const titleOf = ({ code, status }: ApiError): string =>
+  code === "model_unavailable" ? "The language model gave no answer." : (titles[status] ?? `Refused (${status}).`)
 
 export const Waiting = ({ what = "Loading" }: { readonly what?: string }) => (
   <div class="empty" role="status">
