@@ -69,6 +69,24 @@ it("deletes all but the one that holds, and takes that back", async () => {
   expect(await homes()).toHaveLength(2)
 })
 
+it("deletes what says the same as those that do not hold, whichever agent knows it", async () => {
+  for (const [agentId, said] of [
+    ["crm", "lives in Riga"],
+    ["crm", "lives in Oslo"],
+    ["notes", "lives in Oslo"]
+  ] as const) {
+    const body = { agentId, subjectId: "carol", memories: [fact("Carol", said)] }
+    expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
+  }
+  await showPage(page, "#/people?subjectId=carol")
+  await conflicts()
+    .getByRole("button", { name: /^Keep this, delete the other: .*Riga/ })
+    .click()
+  await conflicts().waitFor({ state: "detached" })
+  const { memories } = await list("subjectId=carol")
+  expect(memories.map(({ data }: { readonly data: object }) => data)).toEqual([fact("Carol", "lives in Riga").data])
+})
+
 it("leads to the memory, where one is corrected", async () => {
   await showPage(page, "#/people?subjectId=alice")
   await conflicts()

@@ -6,7 +6,7 @@ import type { SubjectProfile } from "@muniment/domain/Context"
 import { useState } from "preact/hooks"
 import type { ApiError } from "../service/api.ts"
 import { asApiError, useLoad } from "../service/load.ts"
-import { getMemory, historyOf, systemList } from "../service/memories.ts"
+import { getMemory, historyOf, listMemories, type Memory, systemList } from "../service/memories.ts"
 import { linkTo } from "../service/route.ts"
 import { mayChange } from "../service/session.ts"
 import { moment } from "../service/text.ts"
@@ -54,8 +54,8 @@ const OneConflict = (given: {
   const keep = ({ id }: KnownFact): void => {
     const { signal } = new AbortController()
     setBusy(true)
-    Promise.all(facts.filter((fact) => fact.id !== id).map((fact) => getMemory(fact.id, signal)))
-      .then(discard)
+    Promise.all(facts.filter((fact) => fact.id !== id).map((fact) => repeatsOf(fact.id, given.subjectId, signal)))
+      .then((found) => discard(found.flat()))
       .catch((cause: unknown) => showError(asApiError(cause)))
       .finally(() => setBusy(false))
   }
@@ -103,6 +103,16 @@ const OneConflict = (given: {
     </article>
   )
 }
+
+/** All memories of a subject that say the same as one: a profile shows each text once. */
+const repeatsOf = async (id: string, subjectId: string, signal: AbortSignal): Promise<ReadonlyArray<Memory>> => {
+  const { data, kind } = await getMemory(id, signal)
+  const plain = Object.entries(data).filter(([, value]) => value === null || typeof value !== "object")
+  const filters = { subjectId, kind, data: JSON.stringify(Object.fromEntries(plain)) }
+  const { memories } = await listMemories(filters, { limit: repeatsMax }, signal)
+  return memories.filter((other) => JSON.stringify(other.data) === JSON.stringify(data))
+}
+const repeatsMax = 100
 
 /** The messages that a fact was taken from, in their words, once somebody asks; or by whom it was stored. */
 const Origin = ({ fact: { id, text } }: { readonly fact: KnownFact }) => {
