@@ -95,6 +95,8 @@ it("has its filters in the address: account, operation, agent, status, and slow 
 it("adds calls up by operation and account, and leads to those of one account with the filters that are set", async () => {
   await showPage(page, "#/live?operation=memories.create&by=all")
   await calls().first().waitFor()
+  const others = async () => (await calls().allInnerTexts()).filter((text) => !text.includes("memories.create"))
+  await expect.poll(others, patience).toEqual([])
   await main()
     .getByText(/^Where the time of /)
     .click()

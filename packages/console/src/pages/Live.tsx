@@ -211,21 +211,28 @@ const Parts = ({ parts }: { readonly parts: ReadonlyArray<Part> }) => (
   </dl>
 )
 
-/** Where the time of all shown calls went. */
-const Spent = ({ calls }: { readonly calls: ReadonlyArray<RequestRecord> }) => (
-  <details class="card">
-    <summary>Where the time of {calls.length === 1 ? "this call" : `these ${count(calls.length)} calls`} went</summary>
-    <div class="stack">
-      <Parts parts={partsOf(calls)} />
-      <Table
-        label="By operation and account"
-        rows={sumsOf(calls)}
-        keyOf={({ account, operation }) => `${operation} ${account}`}
-        columns={sumColumns}
-      />
-    </div>
-  </details>
-)
+/** Where the time of all shown calls went, once somebody asks. */
+const Spent = ({ calls }: { readonly calls: ReadonlyArray<RequestRecord> }) => {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details class="card" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        Where the time of {calls.length === 1 ? "this call" : `these ${count(calls.length)} calls`} went
+      </summary>
+      {isOpen && (
+        <div class="stack">
+          <Parts parts={partsOf(calls)} />
+          <Table
+            label="By operation and account"
+            rows={sumsOf(calls)}
+            keyOf={({ account, operation }) => `${operation} ${account}`}
+            columns={sumColumns}
+          />
+        </div>
+      )}
+    </details>
+  )
+}
 
 interface Sum {
   readonly operation: string
