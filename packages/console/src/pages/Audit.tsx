@@ -231,16 +231,7 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
           ]}
           onValue={(refused) => change({ refused })}
         />
-        <Choice
-          label="Called by"
-          value={by}
-          options={[
-            ["account", "the account"],
-            ["operator", "an operator for it"],
-            ["all", "all"]
-          ]}
-          onValue={(value) => change({ by: value === usual ? "" : value })}
-        />
+        <CalledBy value={by} usual={usual} />
         <PeriodFields />
       </Filters>
       {!isOwn && (
@@ -257,6 +248,20 @@ const Requests = ({ isOwn }: { readonly isOwn: boolean }) => {
     </section>
   )
 }
+
+/** Filter `by` of the address; `usual` stands without it. */
+export const CalledBy = ({ usual, value }: { readonly usual: string; readonly value: string }) => (
+  <Choice
+    label="Called by"
+    value={value}
+    options={[
+      ["account", "the account"],
+      ["operator", "an operator for it"],
+      ["all", "all"]
+    ]}
+    onValue={(by) => change({ by: by === usual ? "" : by })}
+  />
+)
 
 type Labels = KeyLabels
 export const noLabels: Labels = new Map()

@@ -13,7 +13,7 @@ import { Choice, FacetField, Field, Filters } from "../ui/Field.tsx"
 import { Empty, Refused, Waiting } from "../ui/Notice.tsx"
 import { type Column, Table } from "../ui/Table.tsx"
 import { UserText } from "../ui/UserText.tsx"
-import { noLabels, requestColumns } from "./Audit.tsx"
+import { CalledBy, noLabels, requestColumns } from "./Audit.tsx"
 
 export const Live = () => {
   const isOfEvents = parameters.value.get("show") === "events"
@@ -129,16 +129,7 @@ const Calls = (pausing: Pausing) => {
           onValue={(value) => change({ status: value.toLowerCase() })}
         />
         <Field label="Milliseconds, at least" type="number" value={slow} onValue={(value) => change({ slow: value })} />
-        <Choice
-          label="Called by"
-          value={by}
-          options={[
-            ["account", "the account"],
-            ["operator", "an operator for it"],
-            ["all", "all"]
-          ]}
-          onValue={(value) => change({ by: value === "account" ? "" : value })}
-        />
+        <CalledBy value={by} usual="account" />
       </Filters>
       <State {...pausing} tail={tail} isOpen={tail.rows !== undefined}>
         {order === "slowest" ? "The slowest of all calls that are kept" : "The newest first"}

@@ -8,6 +8,7 @@ import { CurrentOperator } from "@muniment/domain/api/Middleware"
 import { refusedTo } from "@muniment/domain/api/OperatorRoles"
 import { type OwnSession, SignIn } from "@muniment/domain/Console"
 import { Forbidden, InvalidRequest, NotFound, Unauthenticated } from "@muniment/domain/Errors"
+import type { Operator } from "@muniment/domain/Operator"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Operators } from "@muniment/control/accounts/Operators"
 import { apiGroup } from "../apiGroup.ts"
@@ -198,7 +199,7 @@ export const consoleAdminHandlers = apiGroup(
   "sessions",
   Effect.fnUntraced(function* (handlers) {
     const sessions = yield* ConsoleSessions
-    const access = yield* OperatorAccess
+    const operators = yield* Operators
     const links = yield* ConsoleLinks
 
     return handlers.handleAll({
@@ -208,11 +209,12 @@ export const consoleAdminHandlers = apiGroup(
         return { success, link }
       }),
       listSessions: Effect.fnUntraced(function* () {
-        const found = yield* Effect.forEach(yield* sessions.list, (record) =>
-          record.operator === null
-            ? Effect.succeed(record)
-            : Effect.map(access.working(record.operator), (now) => ({ ...record, operator: now ?? record.operator }))
-        )
+        const roles = new Map((yield* operators.list).map(({ name, role }) => [name, role]))
+        const asNow = (held: Operator): Operator => ({ ...held, role: roles.get(held.name) ?? held.role })
+        const found = (yield* sessions.list).map((record) => ({
+          ...record,
+          operator: record.operator && asNow(record.operator)
+        }))
         return { success, sessions: found }
       }),
       endSession: Effect.fnUntraced(function* ({ params }) {
