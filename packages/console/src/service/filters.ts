@@ -1,6 +1,6 @@
 /**
- * Filters of lists that somebody gave a name, kept in this browser for whoever is signed in. The address has what is set
- * and the name, so that a link carries both: whoever opens it may keep them under the same name.
+ * Saved filters of lists, kept by name in this browser for whoever is signed in. The address has their values and the name,
+ * so a link carries both, and whoever opens it may save them too.
  */
 import { effect, signal } from "@preact/signals"
 import { parsed } from "./json.ts"

@@ -182,7 +182,7 @@ const currentSession = (sessions: ConsoleSessions["Service"]) =>
     return secret === undefined ? Effect.succeed(undefined) : sessions.find(secret)
   })
 
-/** What the page of a session is told of it: an operator with the role that they have now. */
+/** The session as its page shows it: an operator with their present role. */
 const ownNow =
   (access: OperatorAccess["Service"]) =>
   (found: ConsoleSession | undefined): Effect.Effect<OwnSession | null> =>

@@ -51,7 +51,7 @@ export const refused = (failure: ModelFailure) =>
     error: `the conversation could not be read: ${failure.message}; nothing was stored, marked or charged`
   })
 
-/** `told`: what a caller is told of a failure that may pass. */
+/** `told`: code and text of the answer where the failure may pass. */
 export const modelRefusal = Effect.fnUntraced(function* (
   { by, message, reason, retryAfterSeconds }: ModelFailure,
   told: Pick<Unavailable, "code" | "error">
