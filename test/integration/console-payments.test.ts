@@ -55,6 +55,10 @@ describe.skipIf(missingChains !== "")(`payments in the console${missingChains}`,
     await rows.first().getByRole("button").click()
     const panel = page.getByRole("complementary", { name: "Payment" })
     await panel.getByText(/^Waits for \d+ s, since /).waitFor()
+    await panel.getByText("as long as the payer's authorisation holds, until").waitFor()
+    const [header = ""] = Object.values(waiting.payment)
+    const { payload } = JSON.parse(Buffer.from(header, "base64").toString())
+    expect(waits.expiresAt).toBe(Number(payload.authorization.validBefore) * 1_000)
     for (const whole of [waits.transaction, waits.payer, waits.id]) {
       expect((await panel.innerText()).replaceAll("\n", "")).toContain(whole)
     }
@@ -76,7 +80,8 @@ describe.skipIf(missingChains !== "")(`payments in the console${missingChains}`,
     await page.getByLabel("State").selectOption("stuck")
     await expect.poll(() => rows.allInnerTexts()).toEqual([expect.stringMatching(/waits 1 h[^]*stuck/)])
     await panel.getByText(/^Waits for 1 h, since /).waitFor()
-    await panel.getByText("The nodes of base-sepolia answer. Ask the chains now;").waitFor()
+    await panel.getByText("The nodes of base-sepolia answer and refuse nothing. Ask the chains now.").waitFor()
+    await panel.getByText("The payer's authorisation ran out").waitFor()
     await page.getByLabel("State").selectOption("")
     await page.getByRole("link", { name: "what it waits for" }).click()
     await expect.poll(() => page.url()).toContain("state=stuck")

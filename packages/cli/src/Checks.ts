@@ -23,6 +23,7 @@ export const statusChecks = (status: ServiceStatus): ReadonlyArray<Check> => [
   serviceCheck(status),
   modelCheck(status.embedding),
   vectorsCheck(status.embedding),
+  readerCheck(status.extraction),
   conversationsCheck(status.extraction),
   indexCheck(status.index),
   storeCheck(status),
@@ -65,7 +66,7 @@ const paymentChecks = ({ networks, oldestOpenSeconds }: ServiceStatus["payments"
 }
 
 const networkCheck = (status: ServiceStatus["payments"]["networks"][number]): Check => {
-  const { booksUsd, feeBalance, isOffered, isReachable, network, nodes, payeeUsd } = status
+  const { booksUsd, feeBalance, isOffered, isReachable, network, nodes, payeeUsd, problems } = status
   const name = `payments on ${network}`
   if (!isReachable) {
     const remedy = `look at the node of MUNIMENT_${network.startsWith("base") ? "EVM" : "SOLANA"}_RPC_URL`
@@ -74,6 +75,11 @@ const networkCheck = (status: ServiceStatus["payments"]["networks"][number]): Ch
   if (!isOffered) {
     const detail = `not offered: the operator's wallet has ${feeBalance ?? 0} for fees`
     return { name, verdict: "fail", detail, remedy: "send coins for fees to the operator's wallet" }
+  }
+  const [problem] = problems
+  if (problem !== undefined) {
+    const detail = `its nodes do not ${problem.question}: ${problem.cause}`
+    return { name, verdict: "warn", detail, remedy: "payments wait and go on by themselves once they do" }
   }
   const poor = nodes.filter((node) => !node.isReachable || node.isBehind)
   if (poor.length > 0) {
@@ -157,6 +163,13 @@ const vectorsCheck = ({ pending, ready }: ServiceStatus["embedding"]): Check => 
   return ready
     ? { name: "vectors", verdict: "ok", detail: `${detail}; "npm run muniment -- reembed" shows how far it is` }
     : { name: "vectors", verdict: "warn", detail, remedy: "they follow as soon as there is a model" }
+}
+
+const readerCheck = ({ problem, reader }: ServiceStatus["extraction"]): Check => {
+  const name = "language model"
+  return problem === null
+    ? { name, verdict: "ok", detail: reader === "rules" ? "none is configured; rules read" : reader }
+    : { name, verdict: "warn", detail: `${reader}: ${problem.message}`, remedy: problem.remedy }
 }
 
 const conversationsCheck = ({ oldestSeconds, pending, reader }: ServiceStatus["extraction"]): Check =>

@@ -31,6 +31,9 @@ export const PaymentRecord = Schema.Struct({
   state: PaymentState,
   transaction: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(Schema.String),
+  expiresAt: Schema.NullOr(Schema.Int).annotate({
+    description: "When the payer's authorisation ends; null: of a network whose transactions have no time."
+  }),
   createdAt: Schema.Int,
   updatedAt: Schema.Int
 })

@@ -16,6 +16,7 @@ import {
   type PaymentRequest,
   countPayment
 } from "./settlement/PaymentRuns.ts"
+import { type ChainProblem, Outages } from "./settlement/PaymentDriver.ts"
 import { Settlement, type SettlementOptions } from "./settlement/Settlement.ts"
 import type { ChainHealth, NodeStatus, PaymentChain } from "./chain/PaymentChain.ts"
 
@@ -131,7 +132,7 @@ export class Payments extends Context.Service<
 
   /** With given chains. */
   static readonly layerOf = (given: SettlementOptions): Layer.Layer<Payments, never, PaymentJournal> => {
-    const options = { lanes: new Map(), ...given }
+    const options = { lanes: new Map(), outages: new Outages(), ...given }
     return Layer.effect(
       Payments,
       Effect.suspend(() => make(options))
@@ -142,12 +143,13 @@ export class Payments extends Context.Service<
   static readonly layerNone = Payments.layerOf({ chains: new Map(), confirmations: 1 })
 }
 
-const make = Effect.fnUntraced(function* ({ chains, confirmations, lanes }: Required<SettlementOptions>) {
+const make = Effect.fnUntraced(function* (options: Required<SettlementOptions>) {
+  const { chains, outages } = options
   const settlement = yield* Settlement
   const { round } = yield* Reconcile
-  const refunds = new Refunds(yield* PaymentJournal, { chains, confirmations, lanes })
+  const refunds = new Refunds(yield* PaymentJournal, options)
   yield* refunds.run
-  const watch = new NetworkWatch(chains)
+  const watch = new NetworkWatch(chains, outages)
   yield* watch.run
   const statuses = Effect.map(Clock.currentTimeMillis, (now) => watch.statuses(now))
   return Payments.of({
@@ -203,6 +205,7 @@ interface NetworkStatus {
   readonly health: ChainHealth | undefined
   /** Our nodes, in the order of the configuration. */
   readonly nodes: ReadonlyArray<NodeStatus>
+  readonly problems: ReadonlyArray<ChainProblem>
 }
 
 interface Watched {
@@ -218,10 +221,12 @@ interface Watched {
  */
 class NetworkWatch {
   readonly #chains: ReadonlyMap<PaymentNetwork, PaymentChain>
+  readonly #outages: Outages
   readonly #watched = new Map<PaymentNetwork, Watched>()
 
-  constructor(chains: ReadonlyMap<PaymentNetwork, PaymentChain>) {
+  constructor(chains: ReadonlyMap<PaymentNetwork, PaymentChain>, outages: Outages) {
     this.#chains = chains
+    this.#outages = outages
     for (const network of chains.keys()) this.#watched.set(network, { health: undefined, awaySince: undefined })
   }
 
@@ -245,7 +250,8 @@ class NetworkWatch {
       isOffered:
         health?.isFunded !== false && (awaySince === undefined || nowMillis - awaySince < Limits.networkAwayMillis),
       health,
-      nodes: this.#chains.get(network)?.nodes?.() ?? []
+      nodes: this.#chains.get(network)?.nodes?.() ?? [],
+      problems: this.#outages.of(network)
     }))
   }
 

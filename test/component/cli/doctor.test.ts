@@ -199,6 +199,7 @@ const network = {
   network: "base",
   isReachable: true,
   nodes: [],
+  problems: [],
   isOffered: true,
   feeBalance: 0.1,
   booksUsd: 5,
@@ -218,6 +219,12 @@ describe("doctor's findings", () => {
   const cases: ReadonlyArray<readonly [string, Partial<ServiceStatus>, string, string]> = [
     ["service that is not ready", { ready: false }, "service", "fail"],
     ["missing model", { embedding: { model: null, ready: false, detail: "no files", pending: 0 } }, "model", "warn"],
+    [
+      "language model that does not answer",
+      { extraction: { ...healthy.extraction, problem: { message: "no connection", remedy: "start it", since: 1 } } },
+      "language model",
+      "warn"
+    ],
     ["memories without vector", { embedding: { model: "m", ready: false, detail: "", pending: 5 } }, "vectors", "warn"],
     ["missing hnswlib-node", { index: { engine: "hnsw", isAvailable: false, detail: "" } }, "index", "warn"],
     ["damaged file", { quarantined: [{ file: "a.db", reason: "malformed" }] }, "store", "fail"],
@@ -246,6 +253,17 @@ describe("doctor's findings", () => {
       { payments: { oldestOpenSeconds: 0, networks: [{ ...network, feeBalance: 0, isOffered: false }] } },
       "payments on base",
       "fail"
+    ],
+    [
+      "nodes of payments that do not send",
+      {
+        payments: {
+          oldestOpenSeconds: 0,
+          networks: [{ ...network, problems: [{ question: "broadcast", cause: "underpriced", since: 1 }] }]
+        }
+      },
+      "payments on base",
+      "warn"
     ],
     ["webhook that gave up", { webhooks: { ...webhook, failed: 2 } }, "webhooks", "fail"],
     ["webhook that has been away", { webhooks: { ...webhook, pending: 1, oldestSeconds: 3_600 } }, "webhooks", "warn"],

@@ -76,7 +76,7 @@ export const healthy: ServiceStatus & { readonly success: true } = {
   node: "v24.21.0",
   dataDirectory: "data",
   embedding: { model: "m", ready: true, detail: "loaded", pending: 0 },
-  extraction: { reader: "rules", pending: 0, oldestSeconds: 0 },
+  extraction: { reader: "rules", problem: null, pending: 0, oldestSeconds: 0 },
   index: { engine: "auto", isAvailable: true, detail: "exact scans and quantised lists" },
   namespaces: { total: 2, open: 1 },
   quarantined: [],

@@ -4,6 +4,7 @@ import type { Series, RequestRecord } from "@muniment/domain/Operations"
 import type { ComponentChildren } from "preact"
 import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
+import { modelProblemText } from "../service/operator.ts"
 import { linkTo } from "../service/route.ts"
 import { accountCount } from "../service/session.ts"
 import { bytes, decimal, duration, millis, shownIf, ago, moment } from "../service/text.ts"
@@ -152,6 +153,7 @@ const checksOf = (status: ServiceStatus): ReadonlyArray<Check> => [
         text: `${status.quarantined.length} agents are set aside; System has the reasons.`,
         more: linkTo("system")
       },
+  readerCheck(status.extraction),
   status.commitLog === null
     ? { tone: "good", text: "The commit log is in PostgreSQL, shared by all nodes." }
     : status.commitLog.damage.length > 0
@@ -186,6 +188,11 @@ const checksOf = (status: ServiceStatus): ReadonlyArray<Check> => [
     }
     if (!network.isOffered)
       return [{ tone: "bad", text: `${network.network}: the operator's wallet cannot pay the fees.` }]
+    const [problem] = network.problems
+    if (problem !== undefined) {
+      const text = `${network.network}: its nodes do not ${problem.question} payments: ${problem.cause}.`
+      return [{ tone: "warn", text, more: linkTo("money", { state: "stuck" }) }]
+    }
     return [{ tone: "good", text: `${network.network}: payments are taken.` }]
   }),
   ...(status.payments.oldestOpenSeconds > 600
@@ -207,6 +214,12 @@ const checksOf = (status: ServiceStatus): ReadonlyArray<Check> => [
       ]
     : [])
 ]
+
+const readerCheck = ({ problem, reader }: ServiceStatus["extraction"]): Check => {
+  if (problem !== null) return { tone: "warn", text: modelProblemText(reader, problem) }
+  const text = reader === "rules" ? "No language model is configured: rules read" : `The language model ${reader} reads`
+  return { tone: "good", text: `${text} conversations.` }
+}
 
 const Checks = ({ status }: { readonly status: ServiceStatus }) => (
   <section class="card">

@@ -40,10 +40,15 @@ export const isWaiting = (state: PaymentRecord["state"]): boolean => state === "
 export const isStuck = ({ createdAt, state }: PaymentRecord): boolean =>
   isWaiting(state) && now() - createdAt > longWaitMillis
 
+/** What the payer signed is over: a chain that does not have it yet takes it no more. */
+const isRunOut = ({ expiresAt, state }: PaymentRecord): boolean =>
+  isWaiting(state) && expiresAt !== null && expiresAt < now()
+
 const creditsPerUsd = 1_000
 
 export const PaymentPanel = (given: { readonly payment: PaymentRecord; readonly onClose: () => void }) => {
-  const { account, amountUsd, createdAt, id, network, payer, reason, state, transaction, updatedAt } = given.payment
+  const { account, amountUsd, createdAt, expiresAt, id, network, payer, reason, state, transaction, updatedAt } =
+    given.payment
   const status = useLoad((signal) => call("GET", "/admin/status", { signal }), []).loaded.value
   const isCredited = state === "settled" || state === "finalized" || state === "reversed"
   const receipt = useLoad(
@@ -58,6 +63,7 @@ export const PaymentPanel = (given: { readonly payment: PaymentRecord; readonly 
       <div class="meta">
         <span class={`badge ${tones[state]}`}>{state}</span>
         {isStuck(given.payment) && <span class="badge bad">stuck</span>}
+        {isRunOut(given.payment) && <span class="badge warn">authorisation ran out</span>}
       </div>
       {isWaiting(state) ? (
         <Waits payment={given.payment} network={status?.payments.networks.find((one) => one.network === network)} />
@@ -91,6 +97,11 @@ export const PaymentPanel = (given: { readonly payment: PaymentRecord; readonly 
         <Fact name={isWaiting(state) ? "Last step" : state.charAt(0).toUpperCase() + state.slice(1)}>
           {exactMoment(updatedAt)}, {duration((updatedAt - createdAt) / 1_000)} after it began
         </Fact>
+        {expiresAt !== null && isWaiting(state) && (
+          <Fact name="May be sent until">
+            {exactMoment(expiresAt)} ({ago(expiresAt)})
+          </Fact>
+        )}
         {reason !== null && isWaiting(state) && <Fact name="Said last">{reason}</Fact>}
         {receipt !== undefined && <Whole name="Receipt, signed" text={receipt.receipt.signature} />}
       </dl>
@@ -148,9 +159,16 @@ const explorerOf = (network: PaymentNetwork, what: "tx" | "address", name: strin
 
 type Network = ServiceStatus["payments"]["networks"][number]
 
+const refusals: Readonly<Record<Network["problems"][number]["question"], string>> = {
+  verify: "do not check payments",
+  sign: "do not say what a transaction needs",
+  broadcast: "do not take transactions",
+  look: "do not say what became of transactions"
+}
+
 /** What it waits for, since when, and what to do. */
 const Waits = ({ network, payment }: { readonly network: Network | undefined; readonly payment: PaymentRecord }) => {
-  const { createdAt, state, transaction } = payment
+  const { createdAt, expiresAt, state, transaction } = payment
   return (
     <Notice tone={isStuck(payment) ? "bad" : "warn"}>
       <p>
@@ -165,9 +183,10 @@ const Waits = ({ network, payment }: { readonly network: Network | undefined; re
         ))}
         {transaction !== null && (
           <li>
-            In the explorer the transaction says whether the chain has it. It is sent again by itself as long as the
-            payer&apos;s authorisation holds; one that has run out can only fail, and is called failed once the chain
-            cannot take that back.
+            In the explorer the transaction says whether the chain has it.{" "}
+            {isRunOut(payment)
+              ? "The payer's authorisation ran out: if the chain does not have it, it can only fail, and is called failed once the chain cannot take that back."
+              : `It is sent again by itself as long as the payer's authorisation holds${expiresAt === null ? "" : `, until ${exactMoment(expiresAt)}`}.`}
           </li>
         )}
       </ul>
@@ -185,7 +204,13 @@ const whatToDo = (payment: PaymentRecord, network: Network | undefined): Readonl
   if (!network.isOffered) {
     return [`The operator's wallet cannot pay the fees of ${name}: send it the chain's own coin, and it goes on.`]
   }
+  if (network.problems.length > 0) {
+    return network.problems.map(
+      ({ cause, question, since }) =>
+        `The nodes of ${name} ${refusals[question]} since ${exactMoment(since)}. They said last: ${cause}.`
+    )
+  }
   return isStuck(payment)
-    ? [`The nodes of ${name} answer. Ask the chains now; what a node refuses stands in the log of the service.`]
+    ? [`The nodes of ${name} answer and refuse nothing. Ask the chains now.`]
     : ["Nothing is to be done yet: it is asked about by itself."]
 }

@@ -6,9 +6,10 @@ import type { CreatedMemories } from "@muniment/domain/Memory"
 import { useState } from "preact/hooks"
 import { type Answer, type ApiError, call } from "../service/api.ts"
 import { newKey } from "../service/browser.ts"
-import { asApiError } from "../service/load.ts"
+import { asApiError, useLoad } from "../service/load.ts"
+import { modelProblemText } from "../service/operator.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
-import { hasModel, mayChange } from "../service/session.ts"
+import { hasModel, mayChange, session } from "../service/session.ts"
 import { memoryChanges } from "../service/undo.ts"
 import { count, countOfCredits, countOfMemories, seen, summary } from "../service/words.ts"
 import { Check } from "../ui/Dialog.tsx"
@@ -127,6 +128,7 @@ export const Playground = () => {
           onValue={(value) => change({ maxTokens: value })}
         />
       </Filters>
+      {session.value?.role === "operator" && <ModelState round={turns.length} />}
       {turns.length === 0 && (
         <section class="card">
           <Empty title="Say something that is worth remembering">
@@ -170,6 +172,13 @@ export const Playground = () => {
       </form>
     </>
   )
+}
+
+/** That the model failed when it was asked last, before anybody has typed. */
+const ModelState = ({ round }: { readonly round: number }) => {
+  const { value } = useLoad((signal) => call("GET", "/admin/status", { signal }), [round]).loaded
+  const { problem, reader } = value?.extraction ?? { problem: null, reader: "" }
+  return problem === null ? null : <Notice tone="warn">{modelProblemText(reader, problem)}</Notice>
 }
 
 const newThread = (): string => `playground-${newKey().slice(0, 8)}`

@@ -7,6 +7,7 @@ import { linkTo, parameters } from "../service/route.ts"
 import { may } from "../service/session.ts"
 import { bytes, duration } from "../service/text.ts"
 import { count } from "../service/words.ts"
+import { modelProblemText } from "../service/operator.ts"
 import { Notice, Show, Refused } from "../ui/Notice.tsx"
 import { type Column, Table, Fact } from "../ui/Table.tsx"
 import { Backups } from "./Backups.tsx"
@@ -248,7 +249,12 @@ const Models = (given: { readonly status: ServiceStatus; readonly onChanged: () 
         <Fact name="Vector index">
           {index.engine}: {index.detail}
         </Fact>
-        <Fact name="Reader of conversations">{extraction.reader}</Fact>
+        <Fact name="Reader of conversations">
+          {extraction.reader}
+          {extraction.problem !== null && (
+            <Notice tone="warn">{modelProblemText(extraction.reader, extraction.problem)}</Notice>
+          )}
+        </Fact>
         <Fact name="Conversations to read">
           {count(extraction.pending)}
           {extraction.pending > 0 && `, the oldest for ${duration(extraction.oldestSeconds)}`}

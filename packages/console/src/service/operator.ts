@@ -1,12 +1,18 @@
 /** Types of what the operator's pages request, and small sums over them. */
-import type { AccountRecord, KeyRecord } from "@muniment/domain/api/AdminApi"
+import type { AccountRecord, KeyRecord, ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { PaymentRecord, PaymentState } from "@muniment/domain/Operations"
 import type { QuotaName } from "@muniment/domain/Plans"
 import { type Answer, call } from "./api.ts"
 import { now } from "./browser.ts"
 import { session } from "./session.ts"
-import { bytes } from "./text.ts"
+import { bytes, moment } from "./text.ts"
 import { count } from "./words.ts"
+
+type ModelProblem = NonNullable<ServiceStatus["extraction"]["problem"]>
+
+/** Why a language model gives no answers, and what can be done. */
+export const modelProblemText = (model: string, { message, remedy, since }: ModelProblem): string =>
+  `The language model ${model} has given no usable answer since ${moment(since)}: ${message}. What helps: ${remedy}.`
 
 export type Account = typeof AccountRecord.Type
 export type Key = KeyRecord

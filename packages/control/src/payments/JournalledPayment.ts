@@ -1,4 +1,5 @@
 /** A payment, or a refund of one, as it is journalled. */
+import { isJsonObject } from "@muniment/domain/Json"
 import type { PaymentState } from "@muniment/domain/Operations"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
 
@@ -33,6 +34,14 @@ export interface JournalledPayment extends NewPayment {
   readonly settledAt?: number
   readonly createdAt: number
   readonly updatedAt: number
+}
+
+/** When the authorisation of a payment on an EVM chain ends; a Solana transaction ends by blocks. */
+export const expiryOf = ({ payload }: Pick<NewPayment, "payload">): number | undefined => {
+  const authorization = isJsonObject(payload) ? payload["authorization"] : undefined
+  const seconds = isJsonObject(authorization) ? Number(authorization["validBefore"]) : Number.NaN
+  // One without an end has the greatest number of 256 bits.
+  return Number.isSafeInteger(seconds * 1_000) ? seconds * 1_000 : undefined
 }
 
 /** Columns that the rows of payments and of refunds have. */

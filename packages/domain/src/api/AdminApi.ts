@@ -82,6 +82,9 @@ export const ServiceStatus = Schema.Struct({
   /** Who reads conversations: `rules`, or the name of the language model; how many wait. */
   extraction: Schema.Struct({
     reader: Schema.String,
+    problem: Schema.NullOr(
+      Schema.Struct({ message: Schema.String, remedy: Schema.String, since: Schema.Int })
+    ).annotate({ description: "Why the language model gave no usable answer when it was asked last." }),
     pending: Schema.Int,
     oldestSeconds: Schema.Int.annotate({ description: "Age of the conversation that has been waiting longest." })
   }),
@@ -110,6 +113,13 @@ export const ServiceStatus = Schema.Struct({
             failures: Schema.Int.annotate({ description: "Calls that it did not answer since the start." })
           })
         ),
+        problems: Schema.Array(
+          Schema.Struct({
+            question: Schema.Literals(["verify", "sign", "broadcast", "look"]),
+            cause: Schema.String,
+            since: Schema.Int
+          })
+        ).annotate({ description: "What its nodes do not do, since when, and what they said last." }),
         feeBalance: Schema.NullOr(Schema.Finite).annotate({
           description: "Of the operator's wallet, in ETH or SOL; null: not known, or a facilitator pays."
         }),

@@ -9,7 +9,7 @@
 import { Context, type Effect } from "effect"
 import type { JsonObject, Mention } from "@muniment/domain/Memory"
 import { speakersDay } from "@muniment/language/calendar/SpokenDates"
-import type { ModelFailure } from "@muniment/models/llm/StructuredModel"
+import type { ModelFailure, ModelProblem } from "@muniment/models/llm/StructuredModel"
 import type { TokenCount } from "@muniment/models/llm/ModelBudget"
 
 /** A kind that candidates may have: a registered or built-in schema. */
@@ -134,6 +134,8 @@ export class Extractor extends Context.Service<
   {
     /** `rules`, or the configured model's name; for status and logs. */
     readonly name: string
+    /** Of a model, as of its last call; undefined: none. */
+    readonly problem: Effect.Effect<ModelProblem | undefined>
     readonly extract: (request: ExtractionRequest) => Effect.Effect<Extraction, ModelFailure>
     /** Of a model: what rules read at once, stored before `extract`, which is then shown it as known. */
     readonly extractAtOnce: ExtractAtOnce | undefined

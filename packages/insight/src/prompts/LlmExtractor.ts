@@ -124,6 +124,7 @@ export const LlmExtractor = {
         })
         return {
           name: model.name,
+          problem: model.problem,
           extract,
           extractAtOnce: rules.extract,
           estimate: (request) => Effect.map(drawFence, (fence) => estimateOf(request, fence)),

@@ -70,6 +70,7 @@ export const makeRuleExtractor = Effect.fn("RuleExtractor.make")(function* (
   const ready = (account: string) => count.during(account, Effect.ignore(thread.start))
   return {
     name: "rules",
+    problem: Effect.undefined,
     extract,
     extractAtOnce: undefined,
     estimate: () => Effect.undefined,

@@ -31,7 +31,7 @@ import {
 } from "./ModelAttempt.ts"
 import { ModelBudget } from "./ModelBudget.ts"
 import { makeModelExchange } from "./ModelExchange.ts"
-import { ModelFailure, type ModelFailureReason, remedies } from "./ModelFailure.ts"
+import { ModelFailure, type ModelFailureReason, type ModelProblem, remedies } from "./ModelFailure.ts"
 import { makeProviderModel } from "./ProviderModel.ts"
 import { wireFormats } from "./WireFormats.ts"
 
@@ -83,10 +83,13 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
   const beginToWait = yield* ModelWait
   const leftAlone = makeLeftAlone()
   const toldAt = new Map<ModelFailureReason, number>()
+  let problem: ModelProblem | undefined
   const tell = Effect.fnUntraced(function* (purpose: ModelPurpose, { message, reason, status }: ModelFailure) {
     const remedy = remedies[reason]
+    if (remedy === undefined) return
     const now = yield* Clock.currentTimeMillis
-    if (remedy === undefined || now - (toldAt.get(reason) ?? -Infinity) < toldEachMillis) return
+    problem = { message, remedy, since: problem?.since ?? now }
+    if (now - (toldAt.get(reason) ?? -Infinity) < toldEachMillis) return
     toldAt.set(reason, now)
     yield* Effect.logWarning(`${message}: ${remedy}`, { purpose, reason, ...(status !== undefined && { status }) })
   })
@@ -94,6 +97,7 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
   return {
     name: config.model,
     afford,
+    problem: Effect.sync(() => problem),
     generate: Effect.fn("StructuredModel.generate")(function* <A>(request: StructuredRequest<A>) {
       if (request.purpose === "consolidation") yield* untilIdle
       const startedMillis = yield* Clock.currentTimeMillis
@@ -112,6 +116,7 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
         Effect.andThen(beginToWait),
         Effect.andThen(Effect.tapError(withTurn(turn, call), leftAlone.failed)),
         Effect.tap(leftAlone.answered),
+        Effect.tap(() => Effect.sync(() => (problem = undefined))),
         Effect.tapError((failure) => tell(request.purpose, failure)),
         Effect.onExit((exit) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) =>

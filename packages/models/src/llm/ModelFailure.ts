@@ -29,6 +29,15 @@ export class ModelFailure extends Data.TaggedError("ModelFailure")<{
   readonly status?: number | undefined
 }> {}
 
+/** Why the model gave no usable answer when it was asked last, and since when that is so. */
+export interface ModelProblem {
+  readonly message: string
+  /** Advice to an operator. */
+  readonly remedy: string
+  /** Milliseconds since the epoch. */
+  readonly since: number
+}
+
 /** Advice to an operator; without an entry: none, or the failure says it. */
 export const remedies: { readonly [Reason in ModelFailureReason]?: string } = {
   unreachable: "see whether the server of MUNIMENT_LLM_BASE_URL runs, and what its own log says",

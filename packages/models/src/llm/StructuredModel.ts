@@ -8,9 +8,9 @@ import { layerNodeHttp } from "@effect/platform-node/NodeHttpClient"
 import type { LanguageModelConfig, StructuredRequest } from "./LanguageModelConfig.ts"
 import { makeModelCalls } from "./ModelCalls.ts"
 import type { ModelBudget } from "./ModelBudget.ts"
-import { ModelFailure, type ModelFailureReason } from "./ModelFailure.ts"
+import { ModelFailure, type ModelFailureReason, type ModelProblem } from "./ModelFailure.ts"
 
-export { ModelFailure, type ModelFailureReason }
+export { ModelFailure, type ModelFailureReason, type ModelProblem }
 
 export class StructuredModel extends Context.Service<
   StructuredModel,
@@ -19,6 +19,8 @@ export class StructuredModel extends Context.Service<
     readonly name: string
     /** Fails as `unpaid` where an account's credits do not cover these requests together; asks nothing. */
     readonly afford: (requests: ReadonlyArray<StructuredRequest<unknown>>) => Effect.Effect<void, ModelFailure>
+    /** Undefined: its last call was answered, or none was made. */
+    readonly problem: Effect.Effect<ModelProblem | undefined>
     readonly generate: <A>(request: StructuredRequest<A>) => Effect.Effect<A, ModelFailure>
   }
 >()("muniment/models/StructuredModel") {

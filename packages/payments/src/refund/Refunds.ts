@@ -16,7 +16,7 @@ import type { JournalledPayment, PaymentJournal } from "@muniment/control/paymen
 import type { JournalledRefund } from "@muniment/control/payments/RefundJournal"
 import { Rounds } from "@muniment/worker/Rounds"
 import { type ChainUnavailable, type PaymentChain, PaymentInvalid } from "../chain/PaymentChain.ts"
-import { Outages, PaymentDriver, type SendingLanes } from "../settlement/PaymentDriver.ts"
+import { type Outages, PaymentDriver, type SendingLanes } from "../settlement/PaymentDriver.ts"
 import type { WirePayment } from "../wire/PaymentHeader.ts"
 import type { ControlFailure } from "@muniment/control/database/ControlFailure"
 
@@ -35,6 +35,7 @@ interface RefundsOptions {
   readonly chains: ReadonlyMap<PaymentNetwork, PaymentChain>
   readonly confirmations: number
   readonly lanes: SendingLanes
+  readonly outages: Outages
 }
 
 type SendFailure = NotRefundable | PaymentInvalid | ChainUnavailable | Conflict | ControlFailure
@@ -46,11 +47,11 @@ export class Refunds {
   /** One step of a refund at a time: a command and a round may meet. */
   readonly #turns = Semaphore.makeUnsafe(1)
 
-  constructor(journal: PaymentJournal["Service"], { chains, confirmations, lanes }: RefundsOptions) {
+  constructor(journal: PaymentJournal["Service"], { chains, confirmations, lanes, outages }: RefundsOptions) {
     this.#journal = journal
     this.#chains = chains
     const count = () => Effect.void
-    this.#driver = new PaymentDriver(journal.refunds, new Outages(), { confirmations, lanes, count })
+    this.#driver = new PaymentDriver(journal.refunds, outages, { confirmations, lanes, count })
   }
 
   /** `balance`: what the account has free. Changes nothing. */

@@ -7,7 +7,7 @@
  * none can come (`Doubts`); it is credited only if the chain says that the money has arrived. Callers run one step of a
  * payment at a time.
  */
-import { Effect, Semaphore } from "effect"
+import { Clock, Effect, Semaphore } from "effect"
 import { type PaymentNetwork, paymentNetworks } from "@muniment/domain/Payment"
 import type { JournalledPayment, PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import type { ControlFailure } from "@muniment/control/database/ControlFailure"
@@ -279,12 +279,26 @@ class Doubts {
 /** The call of a chain. */
 type ChainQuestion = keyof Pick<PaymentChain, "verify" | "sign" | "broadcast" | "look">
 
+/** What the nodes of a network do not do. */
+export interface ChainProblem {
+  readonly question: ChainQuestion
+  readonly cause: string
+  readonly since: number
+}
+
 /**
  * Outages of payment networks. The log has one line when an outage begins and one when it ends, however many payments
  * meet it. Questions are separate: a node that answers may still refuse to send, as when the operator's wallet is empty.
  */
 export class Outages {
-  readonly #away = new Set<string>()
+  readonly #away = new Map<string, ChainProblem & { readonly network: PaymentNetwork }>()
+
+  /** Of a network, now. */
+  of(network: PaymentNetwork): ReadonlyArray<ChainProblem> {
+    return [...this.#away.values()]
+      .filter((one) => one.network === network)
+      .map(({ cause, question, since }) => ({ question, cause, since }))
+  }
 
   /** Runs `effect` and records whether the network answered. */
   watch<A, E, R>(
@@ -297,14 +311,14 @@ export class Outages {
       this.#away.delete(key) ? Effect.logInfo("payment network works again", { network, question }) : Effect.void
     )
     const gone = ({ cause }: ChainUnavailable) =>
-      Effect.suspend(() => {
-        if (this.#away.has(key)) return Effect.void
-        this.#away.add(key)
-        return Effect.logWarning("payment network does not work; payments wait", {
-          network,
-          question,
-          cause: causeText(cause)
-        })
+      Effect.flatMap(Clock.currentTimeMillis, (since) => {
+        const known = this.#away.get(key)
+        const problem = { network, question, cause: causeText(cause) }
+        // The last word of the nodes, since their first.
+        this.#away.set(key, { ...problem, since: known?.since ?? since })
+        return known === undefined
+          ? Effect.logWarning("payment network does not work; payments wait", problem)
+          : Effect.void
       })
     // A refusal says nothing about the network: some rules need no call.
     return effect.pipe(

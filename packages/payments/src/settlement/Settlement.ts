@@ -44,6 +44,8 @@ export interface SettlementOptions {
   readonly confirmations: number
   /** Shared with others that send with the operator's key. */
   readonly lanes?: SendingLanes
+  /** Likewise. */
+  readonly outages?: Outages
 }
 
 export class Settlement extends Context.Service<
@@ -83,14 +85,15 @@ class Settler {
   readonly #runs: PaymentRuns
   readonly #chains: ReadonlyMap<PaymentNetwork, PaymentChain>
   readonly #driver: PaymentDriver
-  readonly #outages = new Outages()
+  readonly #outages: Outages
   readonly #pendingPayments: PendingPayments
 
   constructor(
     journal: PaymentJournal["Service"],
     runs: PaymentRuns,
-    { chains, confirmations, lanes = new Map() }: SettlementOptions
+    { chains, confirmations, lanes = new Map(), outages = new Outages() }: SettlementOptions
   ) {
+    this.#outages = outages
     this.#journal = journal
     this.#runs = runs
     this.#chains = chains

@@ -20,17 +20,20 @@ export const paymentHealth = Effect.gen(function* () {
   const books = new Map((yield* (yield* Ledger).balances).map(({ credits, debits, name }) => [name, debits - credits]))
   return {
     oldestOpenSeconds: oldest === undefined ? 0 : Math.max(0, Math.round((now - oldest) / 1_000)),
-    networks: (yield* (yield* Payments).statuses).map(({ health, isOffered, isReachable, network, nodes }) => {
-      const units = (books.get(usdcOn(network)) ?? 0) / microCreditsPerUsdcUnit
-      return {
-        network,
-        isReachable,
-        isOffered,
-        nodes: nodes.map((node) => ({ ...node, block: node.block ?? null })),
-        feeBalance: health?.feeBalance ?? null,
-        booksUsd: units / unitsPerUsd,
-        payeeUsd: health === undefined ? null : health.held / unitsPerUsd
+    networks: (yield* (yield* Payments).statuses).map(
+      ({ health, isOffered, isReachable, network, nodes, problems }) => {
+        const units = (books.get(usdcOn(network)) ?? 0) / microCreditsPerUsdcUnit
+        return {
+          network,
+          isReachable,
+          isOffered,
+          nodes: nodes.map((node) => ({ ...node, block: node.block ?? null })),
+          problems,
+          feeBalance: health?.feeBalance ?? null,
+          booksUsd: units / unitsPerUsd,
+          payeeUsd: health === undefined ? null : health.held / unitsPerUsd
+        }
       }
-    })
+    )
   } satisfies PaymentHealth
 })

@@ -166,6 +166,7 @@ const modelForPaidAccounts = <E, R>(byModel: Layer.Layer<Chosen, E, R>) =>
 
       return Context.make(Extractor, {
         name: Context.get(model, Extractor).name,
+        problem: Context.get(model, Extractor).problem,
         extract: (request) => Effect.flatMap(extractorOf(request.account), ({ extract }) => extract(request)),
         extractAtOnce: (request) =>
           Effect.flatMap(

@@ -14,7 +14,8 @@ import { Ledger } from "@muniment/control/credits/Ledger"
 import { AgentCosts, Revenue, Statements } from "@muniment/control/credits/Statements"
 import { checkLedger } from "@muniment/control/LedgerCheck"
 import { ModelUsage } from "@muniment/control/accounts/ModelUsage"
-import { PaymentJournal, type JournalledPayment } from "@muniment/control/payments/PaymentJournal"
+import { expiryOf, type JournalledPayment } from "@muniment/control/payments/JournalledPayment"
+import { PaymentJournal } from "@muniment/control/payments/PaymentJournal"
 import type { JournalledRefund } from "@muniment/control/payments/RefundJournal"
 import { Payments } from "@muniment/payments/Payments"
 import { costsAnswer, revenueAnswer, statementAnswer } from "./StatementAnswers.ts"
@@ -135,6 +136,7 @@ const paymentRecord = (payment: JournalledPayment): PaymentRecord => ({
   account: payment.account,
   network: payment.network,
   payer: payment.payer,
+  expiresAt: expiryOf(payment) ?? null,
   ...common(payment)
 })
 

@@ -171,7 +171,12 @@ const statusOf = Effect.fnUntraced(function* (parts: Parts) {
     node: process.version,
     dataDirectory: path,
     embedding: { model: defaultModel ?? null, ready: state === "ready", detail: reason ?? state, pending },
-    extraction: { reader: extractor.name, pending: waiting.count, oldestSeconds: secondsOf(waiting.ageMillis) },
+    extraction: {
+      reader: extractor.name,
+      problem: (yield* extractor.problem) ?? null,
+      pending: waiting.count,
+      oldestSeconds: secondsOf(waiting.ageMillis)
+    },
     index: {
       engine: index,
       isAvailable: !isHnswMissing,

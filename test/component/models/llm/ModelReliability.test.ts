@@ -233,9 +233,14 @@ describe("the circuit", () => {
       })
       expect(server.requests).toHaveLength(asked)
       expect(entries).toHaveLength(asked)
+      expect(yield* model.problem).toMatchObject({
+        message: expect.stringContaining("the server answered 500"),
+        remedy: expect.stringContaining("MUNIMENT_LLM_BASE_URL")
+      })
       yield* Effect.sleep(300)
       server.otherwise = () => answer(tea)
       expect(yield* model.generate(request)).toEqual(tea)
+      expect(yield* model.problem).toBeUndefined()
       expect(yield* model.generate(request)).toEqual(tea)
     }
   )

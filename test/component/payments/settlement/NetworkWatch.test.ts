@@ -1,6 +1,6 @@
 /** Which networks are offered: those whose node answers and whose operator can pay the fees. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { createTestClient, http } from "viem"
 import { Limits } from "@muniment/domain/Limits"
@@ -12,6 +12,7 @@ import { evmAddresses } from "../../../../scripts/devchains/Wallets.ts"
 import { moneyLayerOf } from "../../control/MoneyLayers.ts"
 import { temporaryDirectory } from "../../sqlite/TemporaryDirectory.ts"
 import { chainOf } from "../evm/EvmPayments.ts"
+import { alice, units } from "./SettlementProcess.ts"
 import { away, ScriptedChain } from "../ScriptedChain.ts"
 
 const well: ChainHealth = { feeBalance: 1, isFunded: true, held: 0, block: 1 }
@@ -65,6 +66,24 @@ describe("A network", () => {
       expect(yield* offered).toEqual(["base-sepolia"])
     }).pipe(Effect.provide(paymentsOn(chain)))
   })
+})
+
+it.effect("A network says what its nodes do not do, since when and why, until they do", () => {
+  const chain = new HealthyChain()
+  const problems = Payments.use(({ statuses }) => Effect.map(statuses, ([network]) => network?.problems))
+  return Effect.gen(function* () {
+    const send = chain.onBroadcast
+    chain.onBroadcast = () => away
+    const { id: account } = alice
+    const wire = { version: 1, network: chain.network, payload: { nonce: "one" } } as const
+    const asked = yield* Effect.forkChild(Payments.use(({ pay }) => pay({ account, units, wire })))
+    yield* TestClock.adjust("2 seconds")
+    expect(yield* problems).toEqual([{ question: "broadcast", cause: "the node is away", since: 0 }])
+    chain.onBroadcast = send
+    yield* TestClock.adjust("2 seconds")
+    expect(yield* problems).toEqual([])
+    expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "Settled" })
+  }).pipe(Effect.provide(paymentsOn(chain)))
 })
 
 describe.skipIf(!isEvmChainAvailable())("the health of a real EVM chain", () => {

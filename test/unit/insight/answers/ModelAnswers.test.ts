@@ -18,6 +18,7 @@ const request = { account: "acme", question: "Where does Alice live?", evidence:
 const scripted = (answer: Effect.Effect<unknown, ModelFailure>): Layer.Layer<StructuredModel> =>
   Layer.succeed(StructuredModel, {
     name: "scripted",
+    problem: Effect.undefined,
     afford: () => Effect.void,
     generate: <A>() => answer.pipe(Effect.map((value) => value as A))
   })

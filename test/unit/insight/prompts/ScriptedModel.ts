@@ -21,6 +21,7 @@ export type Reply = (request: SeenRequest) => unknown
 export const scriptedModel = (reply: Reply, seen: Array<SeenRequest> = []): Layer.Layer<StructuredModel> =>
   Layer.succeed(StructuredModel, {
     name: "scripted",
+    problem: Effect.undefined,
     afford: () => Effect.void,
     generate: <A>(request: StructuredRequest<A>) => {
       seen.push(request)

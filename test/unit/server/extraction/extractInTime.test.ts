@@ -18,6 +18,7 @@ const nothing = { candidates: [], dropped: [], summary: undefined }
 
 const reader = (own: Partial<Extractor["Service"]>): Extractor["Service"] => ({
   name: "rules",
+  problem: Effect.undefined,
   extract: () => Effect.succeed(nothing),
   extractAtOnce: undefined,
   ready: () => Effect.void,
