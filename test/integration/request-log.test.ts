@@ -121,6 +121,28 @@ describe("the calls of accounts", () => {
   })
 })
 
+/** Two of one person, two of nobody. */
+const remember = async (key: string) => {
+  const memories = [fact("wood", "xylographic"), fact("ink", "xylographic")]
+  for (const about of [{ subjectId: "person-q" }, {}]) {
+    const body = { agentId: "shelves", ...about, memories }
+    expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
+  }
+}
+
+it("The calls of accounts say how long an answer and a map took", async () => {
+  const key = await server.newAccount("asker")
+  await remember(key)
+  const asked = { query: "Where is the wood?", agentId: "shelves" }
+  const stagesOf = async (mode: string) => {
+    const answer = await server.call("POST", "/v1/memories/search", { key, body: { ...asked, mode } })
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    return (await server.asOperator("GET", "/admin/requests?account=asker&limit=1")).body.requests[0].stages
+  }
+  expect((await stagesOf("answer")).answering).toBeGreaterThan(0)
+  expect((await stagesOf("map")).drawing).toBeGreaterThan(0)
+})
+
 describe("a deletion of memories", () => {
   const deletions = [
     { subjectId: "person-q", memories: 2, dryRun: true },
@@ -171,15 +193,6 @@ describe("a deletion of memories", () => {
     expect(events).toHaveLength(1)
     expect(JSON.stringify(events)).not.toContain("xylographic")
   })
-
-  /** Two of one person, two of nobody. */
-  const remember = async (key: string) => {
-    const memories = [fact("wood", "xylographic"), fact("ink", "xylographic")]
-    for (const about of [{ subjectId: "person-q" }, {}]) {
-      const body = { agentId: "shelves", ...about, memories }
-      expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
-    }
-  }
 })
 
 describe("the audit log", () => {

@@ -8,7 +8,8 @@ import { Clock, Context, Effect } from "effect"
 
 /**
  * In the order in which the history keeps them, so new ones go last: vectors of texts; of a search term counts, candidates
- * by words and meaning, fusion, records of the hits and re-ranking; reading of a conversation; commits.
+ * by words and meaning, fusion, records of the hits and re-ranking; reading of a conversation; commits; writing of an answer
+ * or a reply; drawing of a map; the chain of a payment.
  */
 export const callStages = [
   "embedding",
@@ -18,7 +19,10 @@ export const callStages = [
   "records",
   "reranking",
   "reading",
-  "storing"
+  "storing",
+  "answering",
+  "drawing",
+  "paying"
 ] as const
 export type CallStage = (typeof callStages)[number]
 

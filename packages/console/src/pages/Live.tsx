@@ -7,11 +7,12 @@ import { useLoad } from "../service/load.ts"
 import { type Tail, type Told, useCalls, useEvents } from "../service/live.ts"
 import { keyLabels } from "../service/operator.ts"
 import { account, change, linkTo, parameters } from "../service/route.ts"
-import { decimal, exactMoment, millis } from "../service/text.ts"
+import { decimal, duration, exactMoment, millis } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Choice, FacetField, Field, Filters } from "../ui/Field.tsx"
 import { Empty, Refused, Waiting } from "../ui/Notice.tsx"
 import { type Column, Table } from "../ui/Table.tsx"
+import { TimeChart } from "../ui/TimeChart.tsx"
 import { UserText } from "../ui/UserText.tsx"
 import { CalledBy, noLabels, requestColumns } from "./Audit.tsx"
 
@@ -141,11 +142,53 @@ const Calls = (pausing: Pausing) => {
         <p class="muted">No call matches these filters yet.</p>
       ) : (
         <>
+          {order !== "slowest" && <CallsChart calls={tail.rows} />}
           <Spent calls={tail.rows} />
-          <Table label="Calls" rows={tail.rows} keyOf={({ id }) => String(id)} columns={columns} />
+          <Table label="Calls" rows={tail.rows} keyOf={({ id }) => String(id)} columns={columns} isDense />
         </>
       )}
     </section>
+  )
+}
+
+/** From a second to a day. */
+const chartSteps = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400].map(
+  (seconds) => seconds * 1_000
+)
+const chartStepsMax = 60
+
+/** How many of the shown calls ended in each step, and how. */
+const CallsChart = ({ calls }: { readonly calls: ReadonlyArray<RequestRecord> }) => {
+  const ends = calls.map(({ at }) => at)
+  const [first, last] = [Math.min(...ends), Math.max(...ends)]
+  const stepMillis = chartSteps.find((step) => (last - first) / step < chartStepsMax) ?? 7 * 86_400_000
+  const from = Math.floor(first / stepMillis) * stepMillis
+  const steps = Math.max(2, Math.floor((last - from) / stepMillis) + 1)
+  const counted = (isCounted: (status: number) => boolean): ReadonlyArray<number> => {
+    const counts = Array.from({ length: steps }, () => 0)
+    for (const { at, status } of calls) {
+      const step = Math.floor((at - from) / stepMillis)
+      if (isCounted(status)) counts[step] = (counts[step] ?? 0) + 1
+    }
+    return counts
+  }
+  return (
+    <TimeChart
+      title={`Calls in each ${duration(stepMillis / 1_000)}`}
+      frame={{
+        times: Array.from({ length: steps }, (_, at) => from + at * stepMillis),
+        from,
+        to: from + (steps - 1) * stepMillis,
+        stepMillis
+      }}
+      isArea
+      text={count}
+      lines={[
+        { name: "all", tone: "a", values: counted(() => true) },
+        { name: "refused", tone: "b", values: counted((status) => status >= 400 && status < 500) },
+        { name: "errors", tone: "c", values: counted((status) => status >= 500) }
+      ]}
+    />
   )
 }
 
@@ -157,7 +200,10 @@ const stageNames: Readonly<Record<CallStage, string>> = {
   records: "records",
   reranking: "re-ranking",
   reading: "reading",
-  storing: "storing"
+  storing: "storing",
+  answering: "answering",
+  drawing: "drawing the map",
+  paying: "the chain"
 }
 
 interface Part {
@@ -328,7 +374,7 @@ const Events = (pausing: Pausing) => {
       {rows === undefined || rows.length === 0 ? (
         <p class="muted">Nothing has changed yet. What changes shows up here by itself.</p>
       ) : (
-        <Table label="Changes" rows={rows} keyOf={({ id }) => id} columns={eventColumns} />
+        <Table label="Changes" rows={rows} keyOf={({ id }) => id} columns={eventColumns} isDense />
       )}
     </section>
   )

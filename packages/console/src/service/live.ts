@@ -149,7 +149,10 @@ interface Frame {
   readonly data: string | undefined
 }
 
-/** Frames of server-sent events, as this service writes them: a line for each field. */
+/**
+ * Frames of server-sent events, as this service writes them: a line for each field. One may be a position alone, which a
+ * reader by the standard keeps to itself.
+ */
 async function* framesOf(response: Response, hear: () => void): AsyncGenerator<Frame> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let text = ""

@@ -30,6 +30,8 @@ interface TableOf<A> {
   readonly columns: ReadonlyArray<Column<A>>
   readonly rows: ReadonlyArray<A>
   readonly keyOf: (row: A) => string
+  /** In a narrow window a row is some lines without titles: for values that tell what they are. */
+  readonly isDense?: boolean
 }
 
 interface Order {
@@ -97,7 +99,12 @@ const Title = <A,>(given: {
 const OrderedTable = <A,>(
   given: TableOf<A> & { readonly order: Order | undefined; readonly onOrder: (order: Order | undefined) => void }
 ) => (
-  <div class="table-wrap" role="region" aria-label={given.label} tabIndex={0}>
+  <div
+    class={given.isDense === true ? "table-wrap dense" : "table-wrap"}
+    role="region"
+    aria-label={given.label}
+    tabIndex={0}
+  >
     <table role="table">
       <thead role="rowgroup">
         <tr role="row">

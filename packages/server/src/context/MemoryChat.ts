@@ -8,6 +8,7 @@ import type { ChargeFailure, PricedCall } from "@muniment/domain/api/Middleware"
 import type { ChatAnswer, ChatRequest } from "@muniment/domain/Context"
 import { Conflict, InvalidRequest } from "@muniment/domain/Errors"
 import { toCredits } from "@muniment/domain/Money"
+import { spentOn } from "@muniment/domain/StageTimes"
 import { traced } from "@muniment/domain/traced"
 import { NamespaceDirectory } from "@muniment/control/accounts/NamespaceDirectory"
 import { ChatPartner } from "@muniment/insight/answers/ChatPartner"
@@ -38,7 +39,8 @@ export class MemoryChat extends Context.Service<
         const costs = yield* TokenCosts
         const before = costs.micro
         const { account } = call.caller
-        const ask = reply({ account: account.id, remembered: context.text ?? "", turns }).pipe(
+        const asked = { account: account.id, remembered: context.text ?? "", turns }
+        const ask = spentOn("answering", reply(asked)).pipe(
           Effect.provideService(
             TokenNamespace,
             request.agentId === undefined ? undefined : directory.find(account.id, request.agentId)?.tag

@@ -20,6 +20,7 @@ import {
 import { Limits } from "@muniment/domain/Limits"
 import { toCredits, toUsd, usdcUnitsPerCent } from "@muniment/domain/Money"
 import { creditsOfUnits } from "@muniment/domain/Payment"
+import { spentOn } from "@muniment/domain/StageTimes"
 import { Payments } from "@muniment/payments/Payments"
 import type { PaymentSettled } from "@muniment/payments/settlement/PaymentRuns"
 import { decodePayment, type SignedReceipt, signOffers, signReceipt } from "@muniment/payments/wire/PaymentHeader"
@@ -108,7 +109,7 @@ const make = Effect.fnUntraced(function* (publicUrl: string | undefined) {
     const { account, units } = demand
     const resource = resourceOf(carrier)
     yield* carrier.waits
-    const outcome = yield* payments.pay({ account: account.id, units, wire, resource }).pipe(
+    const outcome = yield* spentOn("paying", payments.pay({ account: account.id, units, wire, resource })).pipe(
       Effect.catchTags({
         PaymentInvalid: ({ reason }) => refuse(reason),
         PaymentConflict: () => alreadyUsed,

@@ -14,6 +14,7 @@ import { Limits } from "@muniment/domain/Limits"
 import type { Recall } from "@muniment/domain/Search"
 import { backingSources, conversationMessageKind, type MemoryVersion, type SearchHit } from "@muniment/domain/Memory"
 import type { IndexExplanation, SearchExplanation, SearchResult } from "@muniment/domain/SearchResult"
+import { spentOn } from "@muniment/domain/StageTimes"
 import { traced } from "@muniment/domain/traced"
 import { answerableOf } from "@muniment/engine/ranking/Evidence"
 import { NamespaceHost } from "@muniment/engine/host/NamespaceHost"
@@ -301,7 +302,7 @@ const answer = Effect.fnUntraced(function* (parts: Parts, { caller }: PricedCall
   const { hits, owners } = found
   const sure = hits.filter(({ correctedBy }) => correctedBy === undefined)
   const request = yield* modelRequest(parts, caller, query, sure, owners)
-  const written = yield* forAgent(parts, caller, query, parts.writer.write(request))
+  const written = yield* forAgent(parts, caller, query, spentOn("answering", parts.writer.write(request)))
   const used = new Set(written.citations)
   const chosen = written.grounded
     ? hits.filter(({ memory }) => used.has(memory.id))
@@ -370,7 +371,7 @@ const drawMap = Effect.fnUntraced(function* (parts: Parts, { hits, owners }: Fou
   const models = new Set(Array.from(vectors.values(), ({ model }) => model))
   // Vectors of two models, or of some memories only, cannot be compared: then words place them all.
   const isPlaced = vectors.size === hits.length && models.size === 1
-  const drawn = yield* maps
+  const drawing = maps
     .draw(
       hits.map(({ memory: { contentHash, data, id, kind } }) => ({
         id,
@@ -381,6 +382,7 @@ const drawMap = Effect.fnUntraced(function* (parts: Parts, { hits, owners }: Fou
       }))
     )
     .pipe(Effect.catchTag("MapUnavailable", () => mapUnavailable))
+  const drawn = yield* spentOn("drawing", drawing)
   const byId = new Map(hits.map((hit) => [hit.memory.id, hit]))
   const points = drawn.points.map((point) => {
     const hit = byId.get(point.id)!
