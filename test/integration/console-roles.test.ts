@@ -31,7 +31,7 @@ const stored = beforeTests(async () => {
   const [latest, lamp] = (await ask("/v1/memories", { ...place, memories })).body.created
   await ask(`/v1/memories/${lamp.id}/feedback`, { useful: true, query: "where is the lamp" })
   await ask("/v1/webhooks", { url: "https://hooks.example.com/research" })
-  return { latest: latest.id as string }
+  return { key, latest: latest.id as string }
 })
 
 /** The pages, with one thing chosen where there is a choice. */
@@ -61,6 +61,8 @@ const pages = () => [
   ["#/system?show=sessions", "tbody tr"],
   ["#/audit", "main"]
 ]
+
+const ofMemories = /^#\/(?:memories|search|context|evaluate|map|conversations|people|subjects|schemas)/
 
 const signedIn = async (name: string, role: OperatorRole): Promise<WatchedPage> => {
   const { secret } = (await server.asOperator("POST", "/admin/operators", { name, role })).body
@@ -113,6 +115,18 @@ const pressAll = async (page: Page, place: ReadonlyArray<string>): Promise<Reado
   return pressed
 }
 
+const changes =
+  /^(?:Delete|Erase|Edit|Restore|Add|Drop|Register|Save$|Save tags|New|Tag|Expire|Move|Suspend|Revoke|of use)/
+
+/** Statuses 403 that the page meets from now on. */
+const refusedTo = (page: Page): ReadonlyArray<string> => {
+  const refused: Array<string> = []
+  page.on("response", (response) => {
+    if (response.status() === 403) refused.push(`${response.request().method()} ${new URL(response.url()).pathname}`)
+  })
+  return refused
+}
+
 describe("a viewer", () => {
   const viewer = beforeTests(() => signedIn("vera", "viewer"))
 
@@ -126,18 +140,13 @@ describe("a viewer", () => {
   })
 
   it("presses every button of every page, and none is refused", { timeout: 300_000 }, async () => {
-    const refused: Array<string> = []
-    viewer.page.on("response", (response) => {
-      if (response.status() === 403) refused.push(`${response.request().method()} ${new URL(response.url()).pathname}`)
-    })
+    const refused = refusedTo(viewer.page)
     const offered: Array<string> = []
     for (const place of pages()) {
       offered.push(...(await pressAll(viewer.page, place)))
       expect([place[0], ...refused]).toEqual([place[0]])
     }
     expect(offered).toEqual(expect.arrayContaining(["Try the reader", "Copy"]))
-    const changes =
-      /^(?:Delete|Erase|Edit|Restore|Add|Drop|Register|Save$|Save tags|New|Tag|Expire|Move|Suspend|Revoke|of use)/
     expect(offered.filter((name) => changes.test(name))).toEqual([])
     const { events } = (await server.asOperator("GET", "/admin/audit?operator=vera")).body
     // A link signed the viewer in.
@@ -178,12 +187,36 @@ describe("a maintainer", () => {
 })
 
 describe("an account that signs in itself", () => {
+  const signIn = async (key: string) => {
+    const { page } = await openPage(browser, server)
+    await page.goto(`${server.url}/console`)
+    await page.getByLabel("API key of an account").fill(key)
+    await page.getByRole("button", { name: "Sign in" }).click()
+    await page.getByRole("navigation", { name: "Pages" }).waitFor()
+    return page
+  }
+
   it("is offered the changes of its memories", async () => {
-    const own = await openPage(browser, server)
-    await own.page.goto(`${server.url}/console`)
-    await own.page.getByLabel("API key of an account").fill(await server.newAccount("own"))
-    await own.page.getByRole("button", { name: "Sign in" }).click()
-    await own.page.getByRole("link", { name: "Add", exact: true }).waitFor()
-    await own.page.context().close()
+    const page = await signIn(stored.key)
+    await page.getByRole("link", { name: "Add", exact: true }).waitFor()
+    await open(page, ["#/own?show=keys", "[aria-label=Keys] li"])
+    await page.getByRole("button", { name: "New key …" }).waitFor()
+    await page.context().close()
+  })
+
+  it("is offered none by a key that may only look, and presses no button that is refused", async () => {
+    const { secret } = (await server.call("POST", "/v1/keys", { key: stored.key, body: { readOnly: true } })).body
+    const page = await signIn(secret)
+    const refused = refusedTo(page)
+    expect(await page.getByRole("link", { name: "Add", exact: true }).count()).toBe(0)
+    const offered: Array<string> = []
+    const own = ["keys", "webhooks", "usage"].map((name) => [`#/own?show=${name}`, ".card"])
+    for (const place of [...pages().filter(([hash]) => ofMemories.test(hash!)), ...own]) {
+      offered.push(...(await pressAll(page, place)))
+      expect([place[0], ...refused]).toEqual([place[0]])
+    }
+    expect(offered).toContain("Try the reader")
+    expect(offered.filter((name) => changes.test(name))).toEqual([])
+    await page.context().close()
   })
 })

@@ -34,6 +34,7 @@ export const OwnSession = Schema.Struct({
   refused: Schema.Array(Schema.String).annotate({
     description: "Operator routes that the operator's role does not allow, as `accounts.erase`."
   }),
+  readOnly: Schema.Boolean.annotate({ description: "A viewer, or a key that may change nothing." }),
   csrf: Schema.String.annotate({ description: "Sent as `x-csrf-token` with every request that changes something." })
 })
 export type OwnSession = typeof OwnSession.Type

@@ -8,7 +8,12 @@ import { ConsoleSessions, type SessionHolder } from "@muniment/server/console/Co
 
 const place = { address: "127.0.0.1", browser: "a browser" }
 const operator = (name: string): SessionHolder => ({ role: "operator", operator: { name, role: "viewer" } })
-const account = (name: string): SessionHolder => ({ role: "account", account: name, key: Redacted.make(name) })
+const account = (name: string): SessionHolder => ({
+  role: "account",
+  account: name,
+  key: Redacted.make(name),
+  readOnly: false
+})
 
 layer(ConsoleSessions.layer.pipe(Layer.provide(SecureRandom.layerWebCrypto)))(
   "sessions of a crowd of accounts",

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
 import { type Key, listKeys, madeBy, works } from "../service/operator.ts"
-import { may } from "../service/session.ts"
+import { may, mayChange } from "../service/session.ts"
 import { ago, moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
 import { Check, Dialog, FormDialog, Input } from "../ui/Dialog.tsx"
@@ -23,14 +23,16 @@ export const Keys = ({ account, onChanged }: { readonly account?: string; readon
     <section class="stack tight" aria-label="Keys">
       <div class="head">
         <h3>Keys</h3>
-        {(isOwn || may("admin.createKey")) && (
+        {(isOwn ? mayChange() : may("admin.createKey")) && (
           <button type="button" onClick={() => setMaking(true)}>
             New key …
           </button>
         )}
       </div>
       <Show of={loaded}>
-        {(keys) => <KeyList keys={keys} onRevoke={isOwn || may("admin.revokeKey") ? revoke : undefined} />}
+        {(keys) => (
+          <KeyList keys={keys} onRevoke={(isOwn ? mayChange() : may("admin.revokeKey")) ? revoke : undefined} />
+        )}
       </Show>
       {isMaking && <CreateKey account={account} onClose={() => setMaking(false)} onDone={onDone} />}
       {revoked !== undefined && (

@@ -11,8 +11,8 @@ export const session = signal<OwnSession | null | undefined>(undefined)
 export const may = (operation: OperatorOperation): boolean =>
   session.value?.role === "operator" && !session.value.refused.includes(operation)
 
-/** Whether the caller may change what an account holds: the account itself, and operators who do more than look. */
-export const mayChange = (): boolean => session.value?.operator?.role !== "viewer"
+/** Whether the caller may change what an account holds: keys and operators that do more than look. */
+export const mayChange = (): boolean => session.value?.readOnly === false
 
 /** An account looks at itself alone. */
 effect(() => {

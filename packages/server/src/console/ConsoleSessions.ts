@@ -23,7 +23,7 @@ export type SessionHolder =
   /** Looked up with each request too. */
   | { readonly role: "operator"; readonly operator: Operator }
   /** The key is looked up with each request, so that its revocation ends what the session may do. */
-  | { readonly role: "account"; readonly account: string; readonly key: Redacted.Redacted }
+  | { readonly role: "account"; readonly account: string; readonly key: Redacted.Redacted; readonly readOnly: boolean }
 
 export interface ConsoleSession {
   readonly holder: SessionHolder
@@ -113,7 +113,7 @@ const make = Effect.gen(function* () {
       own: {
         ...shared,
         id,
-        refused: operator === null ? [] : refusedTo(operator.role),
+        ...(holder.role === "operator" ? allowedTo(holder.operator) : { refused: [], readOnly: holder.readOnly }),
         csrf: yield* randomText(secretBytes)
       },
       record: { ...shared, id, address, browser: shownBrowser, createdAt: now, lastUsedAt: now }
@@ -136,6 +136,13 @@ const make = Effect.gen(function* () {
         sessions.endOf(operator)
       })
   } satisfies ConsoleSessions["Service"]
+})
+
+/** Facts about a session that follow the operator's present role. */
+export const allowedTo = (operator: Operator) => ({
+  operator,
+  refused: refusedTo(operator.role),
+  readOnly: operator.role === "viewer"
 })
 
 class HeldSessions {

@@ -5,7 +5,6 @@
 import { Clock, Effect, Layer, Redacted, Schema } from "effect"
 import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { CurrentOperator } from "@muniment/domain/api/Middleware"
-import { refusedTo } from "@muniment/domain/api/OperatorRoles"
 import { type OwnSession, SignIn } from "@muniment/domain/Console"
 import { Forbidden, InvalidRequest, NotFound, Unauthenticated } from "@muniment/domain/Errors"
 import type { Operator } from "@muniment/domain/Operator"
@@ -16,6 +15,7 @@ import { isJson } from "../headers.ts"
 import { clientAddress, type TrustedProxies } from "../identity/ClientAddress.ts"
 import { consolePath } from "../paths.ts"
 import {
+  allowedTo,
   ConsoleLinks,
   type ConsoleSession,
   ConsoleSessions,
@@ -144,7 +144,8 @@ const makeHolderOf = Effect.gen(function* () {
     return {
       role: "account",
       account: identity.account.name,
-      key: Redacted.make(given.key)
+      key: Redacted.make(given.key),
+      readOnly: identity.scope?.readOnly === true
     } satisfies SessionHolder
   })
 })
@@ -189,7 +190,7 @@ const ownNow =
     found === undefined || found.holder.role === "account"
       ? Effect.succeed(found?.own ?? null)
       : Effect.map(access.working(found.holder.operator), (operator) =>
-          operator === undefined ? null : { ...found.own, operator, refused: refusedTo(operator.role) }
+          operator === undefined ? null : { ...found.own, ...allowedTo(operator) }
         )
 
 const success = true as const
