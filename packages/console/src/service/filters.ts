@@ -6,6 +6,7 @@ import { effect, signal } from "@preact/signals"
 import { parsed } from "./json.ts"
 import { change, parameters } from "./route.ts"
 import { session } from "./session.ts"
+import { offered } from "./undo.ts"
 
 type Values = Readonly<Record<string, string>>
 
@@ -48,15 +49,27 @@ export const setValues = (names: ReadonlyArray<string>): Values =>
 
 export const chosenFilter = (): string => parameters.value.get(nameParameter) ?? ""
 
+/** All as they are now, to be kept again. */
+const offerSaved = (text: string): void => {
+  const earlier = all.value
+  offered.value = { text, takeBack: async () => keep(earlier) }
+}
+
+const isOf =
+  (of: Pick<SavedFilter, "name" | "place">) =>
+  ({ name, place }: SavedFilter): boolean =>
+    name === of.name && place === of.place
+
 /** In place of one with the same name; the oldest makes room. */
 export const saveFilter = (saved: SavedFilter): void => {
-  const others = all.value.filter(({ name, place }) => name !== saved.name || place !== saved.place)
-  keep([...others.slice(1 - savedMax), saved])
+  if (all.value.some(isOf(saved))) offerSaved(`The saved filter “${saved.name}” is changed.`)
+  keep([...all.value.filter((one) => !isOf(saved)(one)).slice(1 - savedMax), saved])
   change({ [nameParameter]: saved.name })
 }
 
-export const forgetFilter = (place: string, forgotten: string): void => {
-  keep(all.value.filter(({ name, place: other }) => name !== forgotten || other !== place))
+export const forgetFilter = (place: string, name: string): void => {
+  offerSaved(`The saved filter “${name}” is deleted.`)
+  keep(all.value.filter((one) => !isOf({ place, name })(one)))
   change({ [nameParameter]: "" })
 }
 

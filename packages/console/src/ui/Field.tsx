@@ -169,9 +169,14 @@ const SavedFilters = ({ names }: { readonly names: ReadonlyArray<string> }) => {
         />
       )}
       <div class="actions">
+        {isSet && known !== undefined && !isSame && (
+          <button type="button" onClick={() => saveFilter({ place, name: chosen, values })}>
+            Update <span class="hidden">the saved filter {chosen}</span>
+          </button>
+        )}
         {isSet && !isSame && (
           <button type="button" onClick={() => setSaving(true)}>
-            Save filters …
+            {known === undefined ? "Save filters …" : "Save as …"}
           </button>
         )}
         {known !== undefined && (
@@ -184,7 +189,14 @@ const SavedFilters = ({ names }: { readonly names: ReadonlyArray<string> }) => {
           </button>
         )}
       </div>
-      {isSaving && <SaveFilter place={place} values={values} name={chosen} onClose={() => setSaving(false)} />}
+      {isSaving && (
+        <SaveFilter
+          place={place}
+          values={values}
+          name={known === undefined ? chosen : ""}
+          onClose={() => setSaving(false)}
+        />
+      )}
     </>
   )
 }
