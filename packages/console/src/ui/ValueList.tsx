@@ -13,7 +13,7 @@ import { may, mayChange } from "../service/session.ts"
 import { UserText } from "./UserText.tsx"
 import { Choice, Field } from "./Field.tsx"
 import { Notice, Refused, Show } from "./Notice.tsx"
-import { Confirm } from "./Dialog.tsx"
+import { Confirm, Input } from "./Dialog.tsx"
 
 const shownMax = 200
 
@@ -135,6 +135,9 @@ export const Erasure = ({ erased, name }: { readonly erased: ErasedMemories; rea
   )
 }
 
+/** Typed before anything is gone for good; ids may have signs that nobody can type. */
+const eraseWord = "erase"
+
 /** The head of a page of one thing that can be erased: its name, what can be done with it, its erasure after a dry run. */
 export const ErasableHead = (given: {
   readonly title: string
@@ -149,6 +152,11 @@ export const ErasableHead = (given: {
   readonly children: ComponentChildren
 }) => {
   const [isErasing, setErasing] = useState(false)
+  const [typed, setTyped] = useState("")
+  const ask = (): void => {
+    setTyped("")
+    setErasing(true)
+  }
   return (
     <>
       <div class="head">
@@ -158,7 +166,7 @@ export const ErasableHead = (given: {
         <div class="actions">
           {given.children}
           {mayChange() && (
-            <button type="button" class="danger" onClick={() => setErasing(true)}>
+            <button type="button" class="danger" onClick={ask}>
               Erase …
             </button>
           )}
@@ -171,11 +179,15 @@ export const ErasableHead = (given: {
         <Confirm
           title={given.question}
           action="Erase"
+          isReady={typed.trim() === eraseWord}
           preview={() => removeAll(given.filters, true)}
           describe={({ deleted }) => (
-            <p>
-              This deletes <strong>{countOfMemories(deleted)}</strong> for good: {given.extent}
-            </p>
+            <>
+              <p>
+                This deletes <strong>{countOfMemories(deleted)}</strong> for good: {given.extent}
+              </p>
+              <Input label={`Type ${eraseWord} to go on`} value={typed} onValue={setTyped} />
+            </>
           )}
           run={async () => {
             const { deleted } = await removeAll(given.filters, false)
