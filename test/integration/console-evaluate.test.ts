@@ -42,10 +42,12 @@ const run = async (name: string) => {
 /** Names of those offered to compare with. */
 const runs = async (text: string): Promise<ReadonlyArray<string>> =>
   (await page.getByLabel("Compared with").locator("option").allInnerTexts()).filter((name) => name.includes(text))
-const add = async (question: string, id: string) => {
+const add = async (question: string, words: string) => {
   await page.getByRole("button", { name: "Add a question …" }).click()
   await dialog().getByLabel("Question").fill(question)
-  await dialog().getByLabel("Id of the memory that it should find").fill(id)
+  expect(await dialog().getByRole("button", { name: "Add" }).isDisabled()).toBe(true)
+  await dialog().getByLabel("Words of the memory that it should find, or its id").fill(words)
+  await dialog().getByRole("list", { name: "Memories with these words" }).getByRole("button").first().click()
   await dialog().getByRole("button", { name: "Add" }).click()
   await dialog().waitFor({ state: "detached" })
   await row(question).waitFor()

@@ -47,6 +47,7 @@ import {
   PlaceBefore,
   runText
 } from "./PastRuns.tsx"
+import { MemoryChoice } from "./Hits.tsx"
 import { whyNotFound } from "./Search.tsx"
 
 interface Run {
@@ -211,10 +212,11 @@ const AddQuestion = ({ onAdded, onClose }: { readonly onAdded: () => void; reado
       title="Add a question"
       action="Add"
       onClose={onClose}
-      send={() => addQuestion(id.trim(), query).then(onAdded)}
+      isReady={query.trim() !== "" && id !== ""}
+      send={() => addQuestion(id, query).then(onAdded)}
     >
       <Input label="Question" value={query} onValue={setQuery} required />
-      <Input label="Id of the memory that it should find" value={id} onValue={setId} hint="mem_…" required />
+      <MemoryChoice label="Words of the memory that it should find, or its id" chosen={id} onChoose={setId} />
       <p class="small muted">It is kept with that memory, as feedback, and goes when the memory goes.</p>
     </FormDialog>
   )

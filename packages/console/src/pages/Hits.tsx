@@ -1,6 +1,6 @@
 /** Hits of a search with their scores, and why each stands where it stands. */
 import type { ApiError } from "../service/api.ts"
-import { giveFeedback, type Hit, systemText, type Found } from "../service/memories.ts"
+import { getMemory, giveFeedback, type Hit, type Memory, systemText, type Found } from "../service/memories.ts"
 import { linkTo, change } from "../service/route.ts"
 import { moment } from "../service/text.ts"
 import { count, summary } from "../service/words.ts"
@@ -162,37 +162,50 @@ const Bar = (given: { readonly name: string; readonly value: number; readonly cl
 
 const offeredMax = 8
 
-/** Chooses the memory that a question should have found, by words of its own, without leaving the question. */
-const MissingMemory = () => {
+/** Chooses the memory that a question should have found, without leaving the question. */
+const MissingMemory = () => (
+  <details class="missing">
+    <summary>Is one missing?</summary>
+    <div class="stack">
+      <MemoryChoice label="Words that it has, or its id" onChoose={expect} />
+    </div>
+  </details>
+)
+
+interface Choosing {
+  /** Id. */
+  readonly chosen?: string
+  readonly onChoose: (id: string) => void
+}
+
+/** Chooses a memory by words of its own or by its id. */
+export const MemoryChoice = (given: Choosing & { readonly label: string }) => {
   const [words, setWords] = useState("")
   return (
-    <details class="missing">
-      <summary>Is one missing?</summary>
-      <div class="stack">
-        <Field
-          label="Words that it has"
-          value={words}
-          placeholder="invoice wrong address"
-          onValue={(text) => setWords(text.trim())}
-        />
-        {words !== "" && <Offered key={words} words={words} />}
-      </div>
-    </details>
+    <>
+      <Field
+        label={given.label}
+        value={words}
+        placeholder="invoice wrong address"
+        onValue={(text) => setWords(text.trim())}
+      />
+      {words !== "" && <Offered key={words} words={words} {...given} />}
+    </>
   )
 }
 
-const Offered = ({ words }: { readonly words: string }) => {
+const Offered = ({ chosen, onChoose, words }: Choosing & { readonly words: string }) => {
   const { loaded } = useLoad((signal) => offered(words, signal), [words])
   return (
     <Show of={loaded}>
       {(memories) =>
         memories.length === 0 ? (
-          <p class="muted">No memory of this account has these words.</p>
+          <p class="muted">No memory of this account has these words or this id.</p>
         ) : (
           <ul class="choices" aria-label="Memories with these words">
             {memories.map((memory) => (
               <li key={memory.id}>
-                <button type="button" onClick={() => expect(memory.id)}>
+                <button type="button" aria-current={memory.id === chosen} onClick={() => onChoose(memory.id)}>
                   <span class="what">
                     <UserText of={summary(memory.data)} />
                   </span>
@@ -210,8 +223,11 @@ const Offered = ({ words }: { readonly words: string }) => {
   )
 }
 
+type Choosable = Pick<Memory, "id" | "kind" | "data" | "metadata">
+
 /** Facts of their own, too, that a page would leave out behind the message that says the same. */
-const offered = async (words: string, signal: AbortSignal): Promise<ReadonlyArray<Hit>> => {
+const offered = async (words: string, signal: AbortSignal): Promise<ReadonlyArray<Choosable>> => {
+  if (/^mem_\S+$/.test(words)) return getMemory(words, signal).then((memory) => [memory], noneIfUnknown)
   const query = { query: words, limit: offeredMax, scope: "own", minRelevance: 0 } as const
   const [facts, all] = await Promise.all([
     searched<Found>({ ...query, include: "extracted" }, signal),
@@ -221,6 +237,11 @@ const offered = async (words: string, signal: AbortSignal): Promise<ReadonlyArra
   return [...all.memories, ...facts.memories.filter(({ id }) => !known.has(id))]
     .toSorted((one, other) => other.quality.relevance - one.quality.relevance)
     .slice(0, offeredMax)
+}
+
+const noneIfUnknown = (cause: unknown): ReadonlyArray<Choosable> => {
+  if (asApiError(cause).status === 404) return []
+  throw cause
 }
 
 /** The reasons stand above the hits. */
