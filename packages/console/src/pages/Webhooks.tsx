@@ -280,7 +280,7 @@ const DeliveryList = ({ hook, of }: { readonly hook: HookRecord; readonly of: Of
   const [state, setState] = useState<keyof typeof tones | "">("")
   const { loaded } = useLoad(
     (signal) => call("GET", `/v1/webhooks/${hook.id}/deliveries`, { ...of, query: { state, limit: shownMax }, signal }),
-    [hook, state]
+    [hook.id, hook.pending, hook.failed, hook.deliveredAt, state]
   )
   return (
     <>
