@@ -65,7 +65,7 @@ const Usage = () => {
                 {daysShown} days, UTC. <a href={linkTo("money")}>What each agent cost, and every movement</a> ·{" "}
                 <a href={linkTo("audit")}>Each call, the free and the refused ones too</a>
               </p>
-              <section class="card stack tight" aria-label="Quotas">
+              <section class="card stack tight quotas" aria-label="Quotas">
                 <h3>
                   {countOfMemories(agents.reduce((sum, { memories }) => sum + (memories ?? 0), 0))} of{" "}
                   {count(agents.length)} {agents.length === 1 ? "agent" : "agents"}
