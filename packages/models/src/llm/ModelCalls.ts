@@ -82,22 +82,12 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
   yield* showCircuit("Closed")
   const beginToWait = yield* ModelWait
   const leftAlone = makeLeftAlone()
-  const toldAt = new Map<ModelFailureReason, number>()
-  let problem: ModelProblem | undefined
-  const tell = Effect.fnUntraced(function* (purpose: ModelPurpose, { message, reason, status }: ModelFailure) {
-    const remedy = remedies[reason]
-    if (remedy === undefined) return
-    const now = yield* Clock.currentTimeMillis
-    problem = { message, remedy, since: problem?.since ?? now }
-    if (now - (toldAt.get(reason) ?? -Infinity) < toldEachMillis) return
-    toldAt.set(reason, now)
-    yield* Effect.logWarning(`${message}: ${remedy}`, { purpose, reason, ...(status !== undefined && { status }) })
-  })
+  const problems = makeProblems()
 
   return {
     name: config.model,
     afford,
-    problem: Effect.sync(() => problem),
+    problem: problems.current,
     generate: Effect.fn("StructuredModel.generate")(function* <A>(request: StructuredRequest<A>) {
       if (request.purpose === "consolidation") yield* untilIdle
       const startedMillis = yield* Clock.currentTimeMillis
@@ -116,8 +106,8 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
         Effect.andThen(beginToWait),
         Effect.andThen(Effect.tapError(withTurn(turn, call), leftAlone.failed)),
         Effect.tap(leftAlone.answered),
-        Effect.tap(() => Effect.sync(() => (problem = undefined))),
-        Effect.tapError((failure) => tell(request.purpose, failure)),
+        Effect.tap(problems.answered),
+        Effect.tapError((failure) => problems.failed(request.purpose, failure)),
         Effect.onExit((exit) =>
           Effect.flatMap(Clock.currentTimeMillis, (now) =>
             countCall({ purpose: request.purpose, outcome: outcomeOf(exit), millis: now - startedMillis })
@@ -127,6 +117,27 @@ export const makeModelCalls = Effect.fnUntraced(function* (config: LanguageModel
     })
   }
 })
+
+/** Failures that an operator can mend: each told to the log once in a while, the last one kept until a call is answered. */
+const makeProblems = () => {
+  const toldAt = new Map<ModelFailureReason, number>()
+  let problem: ModelProblem | undefined
+  return {
+    current: Effect.sync(() => problem),
+    answered: Effect.sync(() => {
+      problem = undefined
+    }),
+    failed: Effect.fnUntraced(function* (purpose: ModelPurpose, { message, reason, status }: ModelFailure) {
+      const remedy = remedies[reason]
+      if (remedy === undefined) return
+      const now = yield* Clock.currentTimeMillis
+      problem = { message, remedy, since: problem?.since ?? now }
+      if (now - (toldAt.get(reason) ?? -Infinity) < toldEachMillis) return
+      toldAt.set(reason, now)
+      yield* Effect.logWarning(`${message}: ${remedy}`, { purpose, reason, ...(status !== undefined && { status }) })
+    })
+  }
+}
 
 /** The server knows no such key (401) or model (404): it will refuse every call until a setting is another. */
 const isForAll = (status: number | undefined): boolean => status === 401 || status === 404
