@@ -235,6 +235,28 @@ describe("Escape", () => {
     await secret.getByRole("button", { name: "I have stored it" }).click()
     await secret.waitFor({ state: "detached" })
   })
+
+  it("and Cancel leave a dialog open until what was sent has its answer, which is shown", async () => {
+    await open("#/accounts?account=research", "main .panel .meter")
+    let release = () => undefined as void
+    const held = new Promise<void>((resolve) => (release = resolve))
+    await page.route("**/admin/keys", async (route) => {
+      if (route.request().method() === "POST") await held
+      await route.continue()
+    })
+    await page.getByRole("button", { name: "New key …" }).click()
+    const dialog = page.getByRole("dialog", { name: "New key of research" })
+    await dialog.getByRole("button", { name: "Create" }).click()
+    await dialog.getByRole("button", { name: "Working …" }).waitFor()
+    for (const _ of [1, 2, 3]) await page.keyboard.press("Escape")
+    expect(await dialog.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true)
+    release()
+    const secret = page.getByRole("dialog", { name: "The new key" })
+    await secret.locator("pre").waitFor()
+    await page.unroute("**/admin/keys")
+    await secret.getByRole("button", { name: "I have stored it" }).click()
+    await secret.waitFor({ state: "detached" })
+  })
 })
 
 describe("axe", () => {

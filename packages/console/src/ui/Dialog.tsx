@@ -11,16 +11,25 @@ import { Refused, Waiting } from "./Notice.tsx"
 export const Dialog = (given: {
   readonly title: string
   readonly onClose: () => void
-  /** It shows what is shown only once: no Escape takes it away. */
+  /** It shows what is shown only once, or waits for what was sent: no Escape takes it away. */
   readonly isKept?: boolean
   readonly children: ComponentChildren
 }) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const isGone = useRef(false)
+  const isKept = useRef(false)
+  isKept.current = given.isKept === true
   useLayoutEffect(() => {
     const { current } = dialog
     current?.showModal()
+    // A browser lets a page keep a dialog open once, and closes it at the second Escape, unless the key itself is taken:
+    // wherever it is pressed, as the focus is nowhere once the button that had it is disabled.
+    const keep = (event: KeyboardEvent): void => {
+      if (event.key === "Escape" && isKept.current) event.preventDefault()
+    }
+    document.addEventListener("keydown", keep)
     return () => {
+      document.removeEventListener("keydown", keep)
       isGone.current = true
       // The browser gives the focus back to what opened it.
       current?.close()
@@ -29,21 +38,10 @@ export const Dialog = (given: {
   /** Escape: at once, before the browser closes it and tells of that later, when it may have been opened anew. */
   const cancel = (event: Event): void => {
     event.preventDefault()
-    if (given.isKept !== true) given.onClose()
-  }
-  /** A browser lets a page keep a dialog open once, and closes it at the second Escape, unless the key itself is taken. */
-  const keep = (event: KeyboardEvent): void => {
-    if (event.key === "Escape" && given.isKept === true) event.preventDefault()
+    if (!isKept.current) given.onClose()
   }
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
-    <dialog
-      ref={dialog}
-      onCancel={cancel}
-      onKeyDown={keep}
-      onClose={() => !isGone.current && given.onClose()}
-      aria-label={given.title}
-    >
+    <dialog ref={dialog} onCancel={cancel} onClose={() => !isGone.current && given.onClose()} aria-label={given.title}>
       <div class="body">
         <h2>{given.title}</h2>
         {given.children}
@@ -86,7 +84,8 @@ const Actions = (
   }
 ) => (
   <div class="actions">
-    <button type="button" onClick={given.onClose}>
+    {/* What was sent cannot be called back: its outcome is waited for and shown. */}
+    <button type="button" disabled={given.isRunning} onClick={given.onClose}>
       Cancel
     </button>
     <button
@@ -114,7 +113,7 @@ export const Confirm = <A,>(
     given.preview().then(showPreview, fail)
   }, [])
   return (
-    <Dialog title={given.title} onClose={given.onClose}>
+    <Dialog title={given.title} onClose={given.onClose} isKept={isRunning}>
       {preview === undefined
         ? error === undefined && <Waiting what="Looking what it would do" />
         : given.describe(preview)}
@@ -144,7 +143,7 @@ export const FormDialog = (
     start(given.send)
   }
   return (
-    <Dialog title={given.title} onClose={given.onClose}>
+    <Dialog title={given.title} onClose={given.onClose} isKept={isRunning}>
       <form class="plain" onSubmit={submit}>
         {given.children}
         {error !== undefined && <Refused error={error} />}
