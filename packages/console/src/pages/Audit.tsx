@@ -88,6 +88,7 @@ const Log = <A extends { readonly id: number }>(given: {
           rows={given.log.rows}
           keyOf={({ id }) => String(id)}
           empty={given.empty}
+          isDense
         />
       )}
     </Show>
@@ -151,11 +152,16 @@ const eventColumns: ReadonlyArray<Column<Event>> = [
   { title: "Of", cell: (event) => <Target event={event} /> },
   {
     title: "Details",
-    cell: ({ detail, subject }) => (
-      <span class="small breaking">
-        <UserText of={eventDetails(detail, subject)} />
-      </span>
-    )
+    cell: ({ detail, subject }) => {
+      const text = eventDetails(detail, subject)
+      return text === "" ? (
+        ""
+      ) : (
+        <span class="small breaking">
+          <UserText of={text} />
+        </span>
+      )
+    }
   }
 ]
 

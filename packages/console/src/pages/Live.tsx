@@ -312,7 +312,7 @@ const stagesColumn: Column<RequestRecord> = {
     const parts = partsOf([call])
     const [first] = parts
     return call.stages === undefined || first === undefined ? (
-      <span class="muted">–</span>
+      ""
     ) : (
       <details>
         <summary>

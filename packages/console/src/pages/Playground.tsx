@@ -184,16 +184,21 @@ const ModelState = ({ round }: { readonly round: number }) => {
 const newThread = (): string => `playground-${newKey().slice(0, 8)}`
 
 const NoModel = () => (
-  <section class="card">
-    <Empty title="No language model is configured">
-      <p>
-        The playground chats with the language model of the service, which has none: set{" "}
-        <code>MUNIMENT_LLM_PROVIDER</code> and <code>MUNIMENT_LLM_MODEL</code>, and start it again.{" "}
-        <a href="/docs/handbook">The handbook</a> says how. Without one, <a href={linkTo("context")}>Context</a> shows
-        what an agent is handed, and <a href={linkTo("conversations")}>Conversations</a> what the rules read.
-      </p>
-    </Empty>
-  </section>
+  <>
+    <div class="head">
+      <h2>Playground</h2>
+    </div>
+    <section class="card">
+      <Empty title="No language model is configured">
+        <p>
+          The playground chats with the language model of the service, which has none: set{" "}
+          <code>MUNIMENT_LLM_PROVIDER</code> and <code>MUNIMENT_LLM_MODEL</code>, and start it again.{" "}
+          <a href="/docs/handbook">The handbook</a> says how. Without one, <a href={linkTo("context")}>Context</a> shows
+          what an agent is handed, and <a href={linkTo("conversations")}>Conversations</a> what the rules read.
+        </p>
+      </Empty>
+    </section>
+  </>
 )
 
 const TurnItem = ({ threadId, turn }: { readonly turn: Turn; readonly threadId: string }) => {

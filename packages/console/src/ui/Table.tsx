@@ -131,14 +131,12 @@ const OrderedTable = <A,>(
 const rowsAtFirst = 100
 
 /** A table of any length that begins with some rows and shows more on demand. */
-export const GrowingTable = <A,>(given: {
-  readonly label: string
-  readonly columns: ReadonlyArray<Column<A>>
-  readonly rows: ReadonlyArray<A>
-  readonly keyOf: (row: A) => string
-  /** Said instead of an empty table. */
-  readonly empty: string
-}) => {
+export const GrowingTable = <A,>(
+  given: TableOf<A> & {
+    /** Said instead of an empty table. */
+    readonly empty: string
+  }
+) => {
   const [shown, show] = useState(rowsAtFirst)
   const [order, setOrder] = useState<Order | undefined>(undefined)
   const left = given.rows.length - shown
@@ -146,10 +144,8 @@ export const GrowingTable = <A,>(given: {
   return (
     <>
       <OrderedTable
-        label={given.label}
-        columns={given.columns}
+        {...given}
         rows={ordered(given.rows, given.columns, order).slice(0, shown)}
-        keyOf={given.keyOf}
         order={order}
         onOrder={setOrder}
       />
