@@ -1,6 +1,6 @@
 /** Payments in the console, on a local chain: one that waits stands first, and the operator has the chain asked. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import type { Browser } from "playwright-core"
+import type { Browser, Route } from "playwright-core"
 import {
   accessibilityFaults,
   expectAccessible,
@@ -82,6 +82,30 @@ describe.skipIf(missingChains !== "")(`payments in the console${missingChains}`,
     await panel.getByText(/^Waits for 1 h, since /).waitFor()
     await panel.getByText("The nodes of base-sepolia answer and refuse nothing. Ask the chains now.").waitFor()
     await panel.getByText("The payer's authorisation ran out").waitFor()
+    // What is to be done is said by the status alone, and follows it as the payment is read anew.
+    const noStatus = (route: Route) =>
+      route.fulfill({ status: 503, json: { success: false, error: "busy", code: "overloaded" } })
+    const step = "The nodes of base-sepolia answer and refuse nothing."
+    await page.route("**/admin/status", noStatus)
+    await page.reload()
+    await panel.getByText("Busy (503).").waitFor()
+    expect(await panel.getByText("does not serve").count()).toBe(0)
+    await page.unroute("**/admin/status")
+    await panel.getByText(step).waitFor()
+    expect(await panel.getByText("Busy (503).").count()).toBe(0)
+    expect(watched.complaints.splice(0).every((text) => text.includes("503"))).toBe(true)
+    const problem = { question: "look", cause: "no block", since: 1 }
+    await page.route("**/admin/status", async (route) => {
+      const response = await route.fetch()
+      const status = await response.json()
+      for (const network of status.payments.networks) network.problems = [problem]
+      await route.fulfill({ response, json: status })
+    })
+    await panel.getByText("do not say what became of transactions since 1970").waitFor()
+    await showPage(page, "#/overview")
+    await page.getByText("The nodes of base-sepolia do not say what became of transactions since 1970").waitFor()
+    await page.unroute("**/admin/status")
+    await page.goBack()
     await page.getByLabel("State").selectOption("")
     await page.getByRole("link", { name: "what it waits for" }).click()
     await expect.poll(() => page.url()).toContain("state=stuck")

@@ -65,7 +65,16 @@ const paymentChecks = ({ networks, oldestOpenSeconds }: ServiceStatus["payments"
   return [waiting, ...networks.map(networkCheck)]
 }
 
-const networkCheck = (status: ServiceStatus["payments"]["networks"][number]): Check => {
+type Network = ServiceStatus["payments"]["networks"][number]
+
+const refusals: Readonly<Record<Network["problems"][number]["question"], string>> = {
+  verify: "do not check payments",
+  sign: "do not say what a transaction needs",
+  broadcast: "do not take transactions",
+  look: "do not say what became of transactions"
+}
+
+const networkCheck = (status: Network): Check => {
   const { booksUsd, feeBalance, isOffered, isReachable, network, nodes, payeeUsd, problems } = status
   const name = `payments on ${network}`
   if (!isReachable) {
@@ -78,7 +87,7 @@ const networkCheck = (status: ServiceStatus["payments"]["networks"][number]): Ch
   }
   const [problem] = problems
   if (problem !== undefined) {
-    const detail = `its nodes do not ${problem.question}: ${problem.cause}`
+    const detail = `its nodes ${refusals[problem.question]} since ${timeText(problem.since)}: ${problem.cause}`
     return { name, verdict: "warn", detail, remedy: "payments wait and go on by themselves once they do" }
   }
   const poor = nodes.filter((node) => !node.isReachable || node.isBehind)

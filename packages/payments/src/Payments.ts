@@ -265,6 +265,13 @@ class NetworkWatch {
     })
   }
 
+  /** A payment that waits asks at least once between two looks: longer ago, none met the problem again. */
+  #disprove(network: PaymentNetwork): Effect.Effect<void> {
+    return Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      this.#outages.disprove(network, now - Limits.reconcileEveryMillis * roundsPerSettled)
+    )
+  }
+
   /** True if nothing is wrong. */
   #ask({ health, network }: PaymentChain): Effect.Effect<boolean> {
     const watched = this.#watched.get(network)
@@ -278,7 +285,7 @@ class NetworkWatch {
         const told = isNews
           ? Effect.logWarning(`the operator's wallet ${funded} for the fees of payments`, { network })
           : Effect.void
-        return Effect.as(told, seen.isFunded)
+        return Effect.as(Effect.andThen(told, this.#disprove(network)), seen.isFunded)
       },
       onFailure: () =>
         Effect.map(Clock.currentTimeMillis, (now) => {

@@ -277,6 +277,16 @@ describe("doctor's findings", () => {
     ["full disk", { disk: { freeBytes: 2 ** 20, ballastBytes: 0 } }, "disk", "fail"],
     ["warning of the configuration", { warnings: ["host is 0.0.0.0"] }, "configuration", "warn"]
   ]
+  it("say in words what nodes of payments do not do", () => {
+    const detailOf = (question: "verify" | "sign" | "broadcast" | "look") => {
+      const problems = [{ question, cause: "underpriced", since: 1 }]
+      const networks = [{ ...network, problems }]
+      return verdictOf({ payments: { oldestOpenSeconds: 0, networks } }, "payments on base")?.detail
+    }
+    expect(detailOf("look")).toMatch(/^its nodes do not say what became of transactions since 1970\S* .*: underpriced$/)
+    expect(detailOf("verify")).toContain("do not check payments")
+  })
+
   it.each(cases)("a %s is found: %j", (_, status, name, verdict) => {
     expect(verdictOf(status, name)).toMatchObject({ verdict, remedy: expect.stringMatching(/./) })
   })

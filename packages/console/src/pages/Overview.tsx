@@ -13,6 +13,7 @@ import { Icon } from "../ui/Icon.tsx"
 import { Notice, Show } from "../ui/Notice.tsx"
 import { Charts, getSeries } from "./Charts.tsx"
 import { Table, Fact } from "../ui/Table.tsx"
+import { chainProblemText } from "./PaymentPanel.tsx"
 
 const refreshMillis = 5_000
 
@@ -190,8 +191,9 @@ const checksOf = (status: ServiceStatus): ReadonlyArray<Check> => [
       return [{ tone: "bad", text: `${network.network}: the operator's wallet cannot pay the fees.` }]
     const [problem] = network.problems
     if (problem !== undefined) {
-      const text = `${network.network}: its nodes do not ${problem.question} payments: ${problem.cause}.`
-      return [{ tone: "warn", text, more: linkTo("money", { state: "stuck" }) }]
+      return [
+        { tone: "warn", text: chainProblemText(network.network, problem), more: linkTo("money", { state: "stuck" }) }
+      ]
     }
     return [{ tone: "good", text: `${network.network}: payments are taken.` }]
   }),

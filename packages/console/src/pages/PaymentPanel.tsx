@@ -8,12 +8,12 @@ import type { PaymentNetwork } from "@muniment/domain/Payment"
 import { useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { now } from "../service/browser.ts"
-import { useLoad } from "../service/load.ts"
+import { type Loaded, useLoad } from "../service/load.ts"
 import { amount, dollars } from "../service/operator.ts"
 import { linkTo } from "../service/route.ts"
 import { ago, duration, exactMoment } from "../service/text.ts"
 import { SidePanel } from "../ui/Dialog.tsx"
-import { Notice } from "../ui/Notice.tsx"
+import { Notice, Refused } from "../ui/Notice.tsx"
 import { Fact } from "../ui/Table.tsx"
 
 export const tones: Readonly<Record<PaymentRecord["state"], string>> = {
@@ -49,7 +49,7 @@ const creditsPerUsd = 1_000
 export const PaymentPanel = (given: { readonly payment: PaymentRecord; readonly onClose: () => void }) => {
   const { account, amountUsd, createdAt, expiresAt, id, network, payer, reason, state, transaction, updatedAt } =
     given.payment
-  const status = useLoad((signal) => call("GET", "/admin/status", { signal }), []).loaded.value
+  const status = useLoad((signal) => call("GET", "/admin/status", { signal }), [given.payment])
   const isCredited = state === "settled" || state === "finalized" || state === "reversed"
   const receipt = useLoad(
     (signal) =>
@@ -66,7 +66,7 @@ export const PaymentPanel = (given: { readonly payment: PaymentRecord; readonly 
         {isRunOut(given.payment) && <span class="badge warn">authorisation ran out</span>}
       </div>
       {isWaiting(state) ? (
-        <Waits payment={given.payment} network={status?.payments.networks.find((one) => one.network === network)} />
+        <Waits payment={given.payment} status={status.loaded} />
       ) : (
         (state === "failed" || state === "reversed") && (
           <Notice tone="warn">
@@ -159,16 +159,23 @@ const explorerOf = (network: PaymentNetwork, what: "tx" | "address", name: strin
 
 type Network = ServiceStatus["payments"]["networks"][number]
 
-const refusals: Readonly<Record<Network["problems"][number]["question"], string>> = {
+type Problem = Network["problems"][number]
+
+const refusals: Readonly<Record<Problem["question"], string>> = {
   verify: "do not check payments",
   sign: "do not say what a transaction needs",
   broadcast: "do not take transactions",
   look: "do not say what became of transactions"
 }
 
+export const chainProblemText = (network: PaymentNetwork, { cause, question, since }: Problem): string =>
+  `The nodes of ${network} ${refusals[question]} since ${exactMoment(since)}. They said last: ${cause}.`
+
 /** What it waits for, since when, and what to do. */
-const Waits = ({ network, payment }: { readonly network: Network | undefined; readonly payment: PaymentRecord }) => {
-  const { createdAt, expiresAt, state, transaction } = payment
+const Waits = (given: { readonly payment: PaymentRecord; readonly status: Loaded<ServiceStatus> }) => {
+  const { payment, status } = given
+  const { createdAt, expiresAt, network, state, transaction } = payment
+  const networks = status.value?.payments.networks
   return (
     <Notice tone={isStuck(payment) ? "bad" : "warn"}>
       <p>
@@ -178,9 +185,11 @@ const Waits = ({ network, payment }: { readonly network: Network | undefined; re
         {waitsFor[state]}.
       </p>
       <ul>
-        {whatToDo(payment, network).map((step) => (
-          <li key={step}>{step}</li>
-        ))}
+        {networks !== undefined &&
+          whatToDo(
+            payment,
+            networks.find((one) => one.network === network)
+          ).map((step) => <li key={step}>{step}</li>)}
         {transaction !== null && (
           <li>
             In the explorer the transaction says whether the chain has it.{" "}
@@ -190,6 +199,7 @@ const Waits = ({ network, payment }: { readonly network: Network | undefined; re
           </li>
         )}
       </ul>
+      {status.state === "failed" && <Refused error={status.error} />}
     </Notice>
   )
 }
@@ -205,10 +215,7 @@ const whatToDo = (payment: PaymentRecord, network: Network | undefined): Readonl
     return [`The operator's wallet cannot pay the fees of ${name}: send it the chain's own coin, and it goes on.`]
   }
   if (network.problems.length > 0) {
-    return network.problems.map(
-      ({ cause, question, since }) =>
-        `The nodes of ${name} ${refusals[question]} since ${exactMoment(since)}. They said last: ${cause}.`
-    )
+    return network.problems.map((problem) => chainProblemText(name, problem))
   }
   return isStuck(payment)
     ? [`The nodes of ${name} answer and refuse nothing. Ask the chains now.`]

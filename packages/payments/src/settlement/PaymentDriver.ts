@@ -291,13 +291,31 @@ export interface ChainProblem {
  * meet it. Questions are separate: a node that answers may still refuse to send, as when the operator's wallet is empty.
  */
 export class Outages {
-  readonly #away = new Map<string, ChainProblem & { readonly network: PaymentNetwork }>()
+  /** `lastAt`: when the nodes refused last, in milliseconds. */
+  readonly #away = new Map<string, ChainProblem & { readonly network: PaymentNetwork; readonly lastAt: number }>()
 
   /** Of a network, now. */
   of(network: PaymentNetwork): ReadonlyArray<ChainProblem> {
     return [...this.#away.values()]
       .filter((one) => one.network === network)
       .map(({ cause, question, since }) => ({ question, cause, since }))
+  }
+
+  /**
+   * The nodes of the network are well, and payments that wait have asked again since `before`: what was met last before
+   * that is over, though no payment came that would have shown it. A refused transaction is not disproved by that.
+   */
+  disprove(network: PaymentNetwork, before: number): Effect.Effect<void> {
+    const over = [...this.#away].filter(
+      ([, one]) => one.network === network && one.question !== "broadcast" && one.lastAt < before
+    )
+    return Effect.forEach(over, ([key, one]) => this.#end(key, one), { discard: true })
+  }
+
+  #end(key: string, { network, question }: Pick<ChainProblem, "question"> & { readonly network: PaymentNetwork }) {
+    return Effect.suspend(() =>
+      this.#away.delete(key) ? Effect.logInfo("payment network works again", { network, question }) : Effect.void
+    )
   }
 
   /** Runs `effect` and records whether the network answered. */
@@ -307,15 +325,13 @@ export class Outages {
     effect: Effect.Effect<A, E | ChainUnavailable, R>
   ): Effect.Effect<A, E | ChainUnavailable, R> {
     const key = keyOf(network, question)
-    const back = Effect.suspend(() =>
-      this.#away.delete(key) ? Effect.logInfo("payment network works again", { network, question }) : Effect.void
-    )
+    const back = this.#end(key, { network, question })
     const gone = ({ cause }: ChainUnavailable) =>
-      Effect.flatMap(Clock.currentTimeMillis, (since) => {
+      Effect.flatMap(Clock.currentTimeMillis, (lastAt) => {
         const known = this.#away.get(key)
         const problem = { network, question, cause: causeText(cause) }
         // The last word of the nodes, since their first.
-        this.#away.set(key, { ...problem, since: known?.since ?? since })
+        this.#away.set(key, { ...problem, since: known?.since ?? lastAt, lastAt })
         return known === undefined
           ? Effect.logWarning("payment network does not work; payments wait", problem)
           : Effect.void

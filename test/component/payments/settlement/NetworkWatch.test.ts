@@ -86,6 +86,39 @@ it.effect("A network says what its nodes do not do, since when and why, until th
   }).pipe(Effect.provide(paymentsOn(chain)))
 })
 
+describe("A problem that no payment meets again", () => {
+  const problems = Payments.use(({ statuses }) => Effect.map(statuses, ([network]) => network?.problems))
+  const payOn = (chain: ScriptedChain) =>
+    Payments.use(({ pay }) => pay({ account: alice.id, units, wire: chain.payment("one") }))
+
+  it.effect("ends with the nodes' health, once as long a time has passed as waiting payments need to ask", () => {
+    const chain = new HealthyChain()
+    return Effect.gen(function* () {
+      chain.onVerify = () => away
+      expect(yield* Effect.flip(payOn(chain))).toMatchObject({ _tag: "ChainUnavailable" })
+      chain.onVerify = () => Effect.void
+      chain.onHealth = () => away
+      yield* TestClock.adjust(3 * Limits.networkWatchMillis)
+      expect(yield* problems).toEqual([{ question: "verify", cause: "the node is away", since: 0 }])
+      chain.onHealth = () => Effect.succeed(well)
+      yield* TestClock.adjust(Limits.networkRetryMillis)
+      expect(yield* problems).toEqual([])
+    }).pipe(Effect.provide(paymentsOn(chain)))
+  })
+
+  it.effect("stays while a payment that waits meets it, and where a transaction was refused", () => {
+    const chain = new HealthyChain()
+    return Effect.gen(function* () {
+      chain.onBroadcast = () => away
+      chain.onLook = () => away
+      const asked = yield* Effect.forkChild(payOn(chain))
+      yield* TestClock.adjust(5 * Limits.networkWatchMillis)
+      expect(yield* Fiber.join(asked)).toMatchObject({ _tag: "Pending" })
+      expect(yield* problems).toMatchObject([{ question: "broadcast" }, { question: "look" }])
+    }).pipe(Effect.provide(paymentsOn(chain)))
+  })
+})
+
 describe.skipIf(!isEvmChainAvailable())("the health of a real EVM chain", () => {
   it("is the operator's ether and the payee's USDC", async () => {
     const local = await startEvmChain()
