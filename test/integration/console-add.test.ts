@@ -1,18 +1,21 @@
 /** Memories added in the console: one by a form of its kind, many from a file or a pasted text, in a real browser. */
 import { readFileSync } from "node:fs"
+import type { Route } from "playwright-core"
 import { beforeAll, expect, it } from "vitest"
 import { expectAccessible, showPage, useBrowser, usePage } from "../support/Browser.ts"
 import { schemaText, text } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import type { Answer } from "../support/TestServer.ts"
+import { type Answer, patienceMillis } from "../support/TestServer.ts"
 import { useServer } from "../support/useServer.ts"
 
 let key: string
+let otherKey: string
 
 const server = useServer({ environment: withoutModel })
 const browser = useBrowser()
 beforeAll(async () => {
   key = await server.newAccount("research")
+  otherKey = await server.newAccount("other")
   const properties = {
     email: text,
     level: { type: "integer" },
@@ -35,6 +38,23 @@ const main = () => page.getByRole("main")
 const offer = () => page.getByRole("region", { name: "Last change" })
 const steps = () => page.getByRole("region", { name: "Import", exact: true })
 const results = () => page.getByRole("region", { name: "Result of each row" })
+
+const total = async (agentId: string, of = key): Promise<number> =>
+  (await server.call("GET", `/v1/memories?limit=1&agentId=${agentId}`, { key: of })).body.total
+const numbered = (rows: number): string =>
+  ["subject,fact", ...Array.from({ length: rows }, (_, at) => `x,fact ${at}`)].join("\n")
+
+/** Keeps the first request of the page to `path` waiting: resolves once it is there, `goOn` lets it go. */
+const holdFirst = async (path: string) => {
+  const [there, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const handler = async (route: Route) => {
+    there.resolve()
+    await goOn.promise
+    await route.continue()
+  }
+  await page.route(path, handler, { times: 1 })
+  return { there: there.promise, goOn: goOn.resolve }
+}
 
 const paste = async (pasted: string) => {
   await showPage(page, "#/overview")
@@ -169,6 +189,101 @@ it("imports lines of JSON from a file, leaves out what is there, and finds the r
   await page.getByRole("button", { name: "Result" }).click()
   await results().getByText(/tags/).first().waitFor()
   expect(new Set(watched.complaints.splice(0).map((said) => said.includes("400")))).toEqual(new Set([true]))
+})
+
+it("stores and takes back in the account in which an import began, and no more once its page is left", async () => {
+  const begin = async (agentId: string) => {
+    await page.getByLabel("Account").selectOption("research")
+    await paste(numbered(350))
+    await page.getByLabel("Agent, where a row names none").fill(agentId)
+    await tryAll("350 would be stored")
+  }
+  await begin("moved")
+  const storing = await holdFirst("**/v1/memories")
+  await importRows("350 rows")
+  await storing.there
+  await page.getByLabel("Account").selectOption("other")
+  await page.getByLabel("Or its text, pasted").waitFor()
+  storing.goOn()
+  await expect.poll(() => total("moved"), { timeout: patienceMillis }).toBe(100)
+  await page.getByLabel("Account").selectOption("research")
+  await begin("returned")
+  await importRows("350 rows")
+  await steps().getByText("350 stored", { exact: true }).waitFor()
+  const removing = await holdFirst("**/v1/memories/batch/delete")
+  await offer().getByRole("button", { name: "Take back" }).click()
+  await removing.there
+  await page.getByLabel("Account").selectOption("other")
+  await offer().waitFor({ state: "detached" })
+  removing.goOn()
+  await expect.poll(() => total("returned"), { timeout: patienceMillis }).toBe(0)
+  expect(await offer().count()).toBe(0)
+  expect([await total("moved"), await total("moved", otherKey), await total("returned", otherKey)]).toEqual([100, 0, 0])
+  await page.getByLabel("Account").selectOption("research")
+})
+
+it("ends an import once the meaning of its columns is changed, and offers to take back what is stored", async () => {
+  await paste(numbered(250))
+  await page.getByLabel("Agent, where a row names none").fill("changed")
+  await tryAll("250 would be stored")
+  const storing = await holdFirst("**/v1/memories")
+  await importRows("250 rows")
+  await storing.there
+  await page.getByLabel("Subject, where a row names none").fill("ann")
+  storing.goOn()
+  await offer().getByText("100 memories imported.").waitFor()
+  expect(await total("changed")).toBe(100)
+  await offer().getByRole("button", { name: "Take back" }).click()
+  await offer().getByText("Taken back").waitFor()
+  expect(await total("changed")).toBe(0)
+})
+
+it("says that an import waits for the limit of calls, for a minute and not for a day, and stops at once", async () => {
+  const refuse = (path: string, seconds: number) =>
+    page.route(path, (route) =>
+      route.fulfill({
+        status: 429,
+        headers: { "retry-after": String(seconds) },
+        json: { success: false, error: "too many calls", code: "rate_limited" }
+      })
+    )
+  await paste(numbered(150))
+  await page.getByLabel("Agent, where a row names none").fill("waiting")
+  await refuse("**/v1/schemas/try", 60)
+  await steps().getByRole("button", { name: "Dry run", exact: true }).click()
+  await steps().getByText("Tried: 0 of 150, waits 1 min for the limit of calls").waitFor()
+  await steps().getByRole("button", { name: "Stop" }).click()
+  await steps().getByRole("button", { name: "Dry run", exact: true }).waitFor()
+  expect(await steps().getByRole("alert").count()).toBe(0)
+  await page.unroute("**/v1/schemas/try")
+  await tryAll("150 would be stored")
+  await refuse("**/v1/memories", 60)
+  await importRows("150 rows")
+  await steps().getByText("Stored: 0 of 150, waits 1 min for the limit of calls").waitFor()
+  await page.unroute("**/v1/memories")
+  await steps().getByRole("button", { name: "Stop" }).click()
+  await steps().getByRole("button", { name: "Dry run again" }).waitFor()
+  expect(await total("waiting")).toBe(0)
+  await refuse("**/v1/schemas/try", 7_200)
+  await steps().getByRole("button", { name: "Dry run again" }).click()
+  await steps().getByText("try again in 2 h").waitFor()
+  await page.unroute("**/v1/schemas/try")
+  expect(watched.complaints.splice(0)).toEqual(Array(3).fill(expect.stringContaining("429")))
+})
+
+it("reads a file anew once it is mended, and says why no row of it can be read", async () => {
+  await showPage(page, "#/overview")
+  await showPage(page, "#/add?show=many")
+  const choose = (text: string) =>
+    page
+      .getByLabel("File", { exact: true })
+      .setInputFiles({ name: "facts.jsonl", mimeType: "application/x-ndjson", buffer: Buffer.from(text) })
+  await choose('{"subject"\n"one"')
+  await page.getByText("2 rows are left out: row 1: It is no JSON object. row 2: It is no JSON object.").waitFor()
+  expect(await page.getByText("It has no row.").count()).toBe(0)
+  expect(await page.getByLabel("File", { exact: true }).inputValue()).toBe("")
+  await choose('{"subject": "x", "fact": "y"}')
+  await page.getByRole("heading", { name: "1 row of JSON lines" }).waitFor()
 })
 
 it("imports what this console exports, an array of it too", async () => {

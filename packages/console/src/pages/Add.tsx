@@ -5,7 +5,7 @@ import { now } from "../service/browser.ts"
 import { storeRequest, tagsIn } from "../service/bulk.ts"
 import { type Schema, schemasOf, usualKind } from "../service/knowledge.ts"
 import { asApiError, useLoad } from "../service/load.ts"
-import { linkTo, parameters } from "../service/route.ts"
+import { account, linkTo, parameters } from "../service/route.ts"
 import { type Data, fieldsOf, valueIn } from "../service/schemaFields.ts"
 import { memoryChanges, offerRemoval } from "../service/undo.ts"
 import { Input } from "../ui/Dialog.tsx"
@@ -85,9 +85,10 @@ const OneMemory = ({ kinds }: { readonly kinds: ReadonlyArray<Schema> }) => {
       ...(millis !== null && { expiresAt: now() + millis })
     }
     const place = { agentId, subjectId: subjectId || undefined, threadId: threadId || undefined }
+    const of = account.value
     const { created, updated } = await storeRequest([{ ...place, memory }])
     const ids = [...created, ...updated].map(({ id }) => id)
-    offerRemoval("1 memory stored.", ids)
+    offerRemoval("1 memory stored.", ids, of)
     setStored({ id: ids[0] ?? "", round: memoryChanges.value })
     begin({})
   }

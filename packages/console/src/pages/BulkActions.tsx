@@ -14,7 +14,7 @@ import {
 } from "../service/bulk.ts"
 import { now } from "../service/browser.ts"
 import type { Memory } from "../service/memories.ts"
-import { linkTo } from "../service/route.ts"
+import { account, linkTo } from "../service/route.ts"
 import { changed, discard, offerOld, offerReturn } from "../service/undo.ts"
 import { moment } from "../service/text.ts"
 import { count, countOfMemories } from "../service/words.ts"
@@ -100,6 +100,7 @@ const ChangeDialog = (
 ) => {
   const changes = given.changeOf === undefined ? [] : changesOf(given.chosen, given.changeOf)
   const same = given.chosen.length - changes.length
+  const of = account.value
   return (
     <FormDialog
       title={given.title}
@@ -109,7 +110,7 @@ const ChangeDialog = (
       send={() =>
         finished(
           given,
-          changeAll(changes).then(() => offerOld(changes))
+          changeAll(changes).then(() => offerOld(changes, of))
         )
       }
     >
@@ -197,6 +198,7 @@ const MoveDialog = (given: Bulk) => {
   const to = subject.trim()
   const moved = to === "" ? [] : movesTo(given.chosen, to)
   const left = given.chosen.length - moved.length
+  const of = account.value
   return (
     <FormDialog
       title="Move the chosen memories to another subject"
@@ -206,7 +208,7 @@ const MoveDialog = (given: Bulk) => {
       send={() =>
         finished(
           given,
-          moveTo(moved, to).then((ids) => offerReturn(moved, ids))
+          moveTo(moved, to).then((ids) => offerReturn(moved, ids, of))
         )
       }
     >

@@ -4,7 +4,7 @@ import { ApiError, call } from "../service/api.ts"
 import { schemasOf } from "../service/knowledge.ts"
 import { asApiError, useLoad } from "../service/load.ts"
 import { historyOf, type Memory } from "../service/memories.ts"
-import { change } from "../service/route.ts"
+import { account, change } from "../service/route.ts"
 import {
   type Data,
   type DataField,
@@ -160,9 +160,10 @@ export const DataEditor = (given: {
   }
   const send = async (): Promise<void> => {
     const old = newer ?? memory
+    const of = account.value
     try {
       const stored = await store(old, read.current())
-      offerBefore("Data changed.", old, stored, { data: old.data })
+      offerBefore("Data changed.", old, stored, { data: old.data }, of)
       end(stored)
     } catch (cause) {
       if (!(cause instanceof ApiError && cause.status === 412)) throw cause

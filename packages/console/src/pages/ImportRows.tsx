@@ -1,5 +1,5 @@
 /** Memories of a file or a pasted text: read, each column given a meaning, tried, stored, with the result of each row. */
-import { useMemo, useRef, useState } from "preact/hooks"
+import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { ApiError } from "../service/api.ts"
 import { save } from "../service/browser.ts"
 import {
@@ -13,10 +13,10 @@ import {
 } from "../service/importing.ts"
 import { type Schema, usualKind } from "../service/knowledge.ts"
 import { asApiError } from "../service/load.ts"
-import { linkTo, parameters } from "../service/route.ts"
+import { account, linkTo, parameters } from "../service/route.ts"
 import { type Row, type Rows, rowsIn } from "../service/rows.ts"
 import { type DataField, fieldsOf, jsonObject } from "../service/schemaFields.ts"
-import { bytes } from "../service/text.ts"
+import { bytes, duration } from "../service/text.ts"
 import { offerRemoval } from "../service/undo.ts"
 import { count, countOfMemories, summary } from "../service/words.ts"
 import { Check, Input } from "../ui/Dialog.tsx"
@@ -58,7 +58,11 @@ export const ImportRows = ({ kinds }: { readonly kinds: ReadonlyArray<Schema> })
           <input
             type="file"
             accept=".json,.jsonl,.ndjson,.csv,.tsv,.txt"
-            onChange={({ currentTarget: { files } }) => open(files?.[0])}
+            onChange={({ currentTarget }) => {
+              open(currentTarget.files?.[0])
+              // Else the same file, chosen again once it is mended, is no change.
+              currentTarget.value = ""
+            }}
           />
         </label>
         <label>
@@ -77,7 +81,10 @@ export const ImportRows = ({ kinds }: { readonly kinds: ReadonlyArray<Schema> })
           </button>
         </div>
       </section>
-      {read !== undefined && read.rows.length === 0 && <Notice tone="warn">It has no row.</Notice>}
+      {read !== undefined && read.rows.length === 0 && read.faults.length === 0 && (
+        <Notice tone="warn">It has no row.</Notice>
+      )}
+      {read !== undefined && <Faults faults={read.faults} />}
       {tooMany && (
         <Notice tone="warn">
           It has {count(read.rows.length)} rows; at most {count(rowsMax)} are taken at once. Divide it.
@@ -87,6 +94,17 @@ export const ImportRows = ({ kinds }: { readonly kinds: ReadonlyArray<Schema> })
     </>
   )
 }
+
+const Faults = ({ faults }: Pick<Rows, "faults">) =>
+  faults.length === 0 ? null : (
+    <Notice tone="warn">
+      {count(faults.length)} {faults.length === 1 ? "row is" : "rows are"} left out:{" "}
+      {faults
+        .slice(0, 5)
+        .map(({ fault, number }) => `row ${number}: ${fault}`)
+        .join(" ")}
+    </Notice>
+  )
 
 const Mapped = ({ kinds, read }: { readonly read: Rows; readonly kinds: ReadonlyArray<Schema> }) => {
   const [agentId, setAgent] = useState(parameters.value.get("agentId") ?? "")
@@ -117,15 +135,6 @@ const Mapped = ({ kinds, read }: { readonly read: Rows; readonly kinds: Readonly
             {count(read.rows.length)} {read.rows.length === 1 ? "row" : "rows"} of {read.format}
           </h2>
         </div>
-        {read.faults.length > 0 && (
-          <Notice tone="warn">
-            {count(read.faults.length)} {read.faults.length === 1 ? "row is" : "rows are"} left out:{" "}
-            {read.faults
-              .slice(0, 5)
-              .map(({ fault, number }) => `row ${number}: ${fault}`)
-              .join(" ")}
-          </Notice>
-        )}
         <div class="fields">
           <Input label="Agent, where a row names none" value={agentId} onValue={setAgent} />
           <Input label="Subject, where a row names none" value={subjectId} onValue={setSubject} hint="none" />
@@ -207,7 +216,7 @@ const previewed = 5
 
 type State =
   | { readonly step: "ready" }
-  | { readonly step: "trying" | "storing"; readonly done: number }
+  | { readonly step: "trying" | "storing"; readonly done: number; readonly waits?: number | undefined }
   | {
       readonly step: "tried" | "stored"
       readonly outcomes: ReadonlyArray<Outcome>
@@ -219,6 +228,7 @@ const Run = ({ items }: { readonly items: ReadonlyArray<Numbered> }) => {
   const [skips, setSkips] = useState(true)
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const controller = useRef(new AbortController())
+  useEffect(() => () => controller.current.abort(), [])
   const begin = (step: "trying" | "storing"): AbortSignal => {
     controller.current = new AbortController()
     showError(undefined)
@@ -231,7 +241,7 @@ const Run = ({ items }: { readonly items: ReadonlyArray<Numbered> }) => {
   }
   const tried = (): void => {
     const signal = begin("trying")
-    dryRun(items, signal, (done) => setState({ step: "trying", done })).then(
+    dryRun(items, signal, (done, waits) => setState({ step: "trying", done, waits })).then(
       (outcomes) => setState({ step: "tried", outcomes }),
       stop
     )
@@ -239,14 +249,14 @@ const Run = ({ items }: { readonly items: ReadonlyArray<Numbered> }) => {
   const store = (outcomes: ReadonlyArray<Outcome>): void => {
     const refused = outcomes.filter(({ result }) => result === "refused")
     const accepted = outcomes.filter(({ result }) => result !== "refused")
+    const of = account.value
     const signal = begin("storing")
-    void importAll(accepted, skips ? "return" : "store", signal, (done) => setState({ step: "storing", done })).then(
-      (done) => {
-        const all = [...done.outcomes, ...refused].toSorted((one, other) => one.number - other.number)
-        setState({ step: "stored", outcomes: all, error: signal.aborted ? undefined : done.error })
-        if (done.ids.length > 0) offerRemoval(`${countOfMemories(done.ids.length)} imported.`, done.ids)
-      }
-    )
+    const tell = (done: number, waits: number | undefined): void => setState({ step: "storing", done, waits })
+    void importAll(accepted, skips ? "return" : "store", signal, tell).then((done) => {
+      const all = [...done.outcomes, ...refused].toSorted((one, other) => one.number - other.number)
+      setState({ step: "stored", outcomes: all, error: signal.aborted ? undefined : done.error })
+      if (done.ids.length > 0) offerRemoval(`${countOfMemories(done.ids.length)} imported.`, done.ids, of)
+    })
   }
   const isRunning = state.step === "trying" || state.step === "storing"
   const accepted = state.step === "tried" ? state.outcomes.filter(({ result }) => result !== "refused").length : 0
@@ -269,6 +279,7 @@ const Run = ({ items }: { readonly items: ReadonlyArray<Numbered> }) => {
           <progress max={items.length} value={state.done} aria-label="Rows done" />
           <p class="small muted">
             {state.step === "trying" ? "Tried" : "Stored"}: {count(state.done)} of {count(items.length)}
+            {state.waits !== undefined && `, waits ${duration(state.waits)} for the limit of calls`}
           </p>
         </div>
       )}

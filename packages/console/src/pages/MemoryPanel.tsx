@@ -16,7 +16,7 @@ import {
   historyOf,
   restoreVersion
 } from "../service/memories.ts"
-import { change, linkTo } from "../service/route.ts"
+import { account, change, linkTo, parameters } from "../service/route.ts"
 import { ago, moment } from "../service/text.ts"
 import { discard, memoryChanges, offerBefore } from "../service/undo.ts"
 import { seen, summary } from "../service/words.ts"
@@ -222,16 +222,21 @@ const Versions = (given: {
   readonly onChanged: () => void
 }) => {
   const [error, showError] = useState<ApiError | undefined>(undefined)
+  const [isBusy, setBusy] = useState(false)
   const restore = (older: Memory): void => {
-    restoreVersion(older).then(
-      (memory) => {
-        showError(undefined)
-        offerBefore("A version restored.", older, memory, {})
-        given.onChanged()
-        change({ id: memory.id })
-      },
-      (cause: unknown) => showError(asApiError(cause))
-    )
+    const of = account.value
+    setBusy(true)
+    showError(undefined)
+    restoreVersion(older)
+      .then(
+        (memory) => {
+          offerBefore("A version restored.", older, memory, {}, of)
+          given.onChanged()
+          if (parameters.value.get("id") === given.shown) change({ id: memory.id })
+        },
+        (cause: unknown) => showError(asApiError(cause))
+      )
+      .finally(() => setBusy(false))
   }
   return (
     <div class="stack">
@@ -251,6 +256,7 @@ const Versions = (given: {
                   <button
                     type="button"
                     class="plain"
+                    disabled={isBusy}
                     aria-label={`Restore ${summary(data)}`}
                     onClick={() => restore(version.memory)}
                   >
@@ -271,10 +277,11 @@ const Tags = ({ memory, onChanged }: { readonly memory: Memory; readonly onChang
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const save = (event: Event): void => {
     event.preventDefault()
+    const of = account.value
     changeTags(memory.id, tagsIn(text)).then(
       (tagged) => {
         showError(undefined)
-        offerBefore("Tags changed.", memory, tagged, { tags: memory.context.tags })
+        offerBefore("Tags changed.", memory, tagged, { tags: memory.context.tags }, of)
         onChanged()
       },
       (cause: unknown) => showError(asApiError(cause))

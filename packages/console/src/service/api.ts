@@ -40,11 +40,11 @@ export class ApiError extends Error {
 
 export type QueryValue = string | number | boolean | undefined
 
-interface CallOptions {
+export interface CallOptions {
   readonly query?: Readonly<Record<string, QueryValue>>
   readonly body?: unknown
   readonly signal?: AbortSignal
-  /** Instead of the chosen account. */
+  /** Instead of the chosen account: of work that began when another one may have been chosen. */
   readonly account?: string
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -115,9 +115,10 @@ export const callPages = async (
   query: Readonly<Record<string, QueryValue>>
 ): Promise<ReadonlyArray<string>> => {
   const pages: Array<string> = []
+  const chosen = account.value
   let cursor: string | undefined
   do {
-    const response = await send("GET", path, { query: { ...query, cursor } })
+    const response = await send("GET", path, { query: { ...query, cursor }, account: chosen })
     const text = await response.text()
     if (!response.ok) throw new ApiError(response.status, failureIn(text), response.headers)
     pages.push(text)

@@ -30,6 +30,7 @@ export const nextFrame = (run: () => void): (() => void) => {
 /** Fails once the signal ends it. */
 export const pause = (millis: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
+    signal.throwIfAborted()
     const cancel = after(millis, resolve)
     signal.addEventListener("abort", () => {
       cancel()

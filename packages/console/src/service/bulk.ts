@@ -1,10 +1,11 @@
 /**
  * Changes of many chosen memories by the batch routes, in parts that a request may have. What is stored when a part is
- * refused stays: the error says how far it went.
+ * refused stays: the error says how far it went. All parts are of one account, `of`: the one chosen at the start.
  */
 import { type Answer, call } from "./api.ts"
 import { asApiError } from "./load.ts"
 import { type Memory, systemNumber, systemText } from "./memories.ts"
+import { account } from "./route.ts"
 import { countOfMemories } from "./words.ts"
 
 const partMax = 100
@@ -50,23 +51,28 @@ export const changesOf = (memories: ReadonlyArray<Memory>, changeOf: ChangeOf): 
   })
 
 /** Memories with the same change go in one call. */
-export const changeAll = async (changes: ReadonlyArray<Changed>): Promise<void> => {
+export const changeAll = async (changes: ReadonlyArray<Changed>, of = account.value): Promise<void> => {
   let done = 0
   for (const alike of Map.groupBy(changes, ({ change }) => JSON.stringify(change)).values()) {
     for (const part of parts(alike, () => 0)) {
       const body = { ids: part.map(({ memory }) => memory.id), update: part[0]?.change }
-      await call("POST", "/v1/memories/batch/update", { body }).catch(failedAfter(done, "changed"))
+      await call("POST", "/v1/memories/batch/update", { body, account: of }).catch(failedAfter(done, "changed"))
       done += part.length
     }
   }
 }
 
 /** Versions that go, or would go, with all versions of the chosen memories. */
-export const removeChosen = async (ids: ReadonlyArray<string>, dryRun: boolean): Promise<number> => {
+export const removeChosen = async (
+  ids: ReadonlyArray<string>,
+  dryRun: boolean,
+  of = account.value
+): Promise<number> => {
   let removed = 0
   for (const part of parts(ids, () => 0)) {
     const { deleted } = await call("POST", "/v1/memories/batch/delete", {
-      body: { ids: part, dryRun, versions: "all" }
+      body: { ids: part, dryRun, versions: "all" },
+      account: of
     }).catch(failedAfter(removed, "deleted"))
     removed += deleted
   }
@@ -74,9 +80,9 @@ export const removeChosen = async (ids: ReadonlyArray<string>, dryRun: boolean):
 }
 
 /** Deletes what was stored by mistake: what it superseded is the latest again. */
-export const removeStored = async (ids: ReadonlyArray<string>): Promise<void> => {
+export const removeStored = async (ids: ReadonlyArray<string>, of = account.value): Promise<void> => {
   for (const part of parts(ids, () => 0)) {
-    await call("POST", "/v1/memories/batch/delete", { body: { ids: part, versions: "one" } })
+    await call("POST", "/v1/memories/batch/delete", { body: { ids: part, versions: "one" }, account: of })
   }
 }
 
@@ -122,21 +128,29 @@ export const requestsOf = (memories: ReadonlyArray<NewMemory>): ReadonlyArray<Re
     ).values()
   ].flatMap((alike) => parts(alike, ({ memory }) => JSON.stringify(memory).length))
 
-export const storeRequest = (part: ReadonlyArray<NewMemory>, rest: object = {}): Promise<Created> => {
+export const storeRequest = (
+  part: ReadonlyArray<NewMemory>,
+  rest: { readonly onDuplicate?: "return" | "store" } = {},
+  of = account.value
+): Promise<Created> => {
   const { agentId, subjectId, threadId } = part[0] ?? { agentId: "" }
   const place = {
     agentId,
     ...(subjectId !== undefined && { subjectId }),
     ...(threadId !== undefined && { threadId })
   }
-  return call("POST", "/v1/memories", { body: { ...place, memories: part.map(({ memory }) => memory), ...rest } })
+  const body = { ...place, memories: part.map(({ memory }) => memory), ...rest }
+  return call("POST", "/v1/memories", { body, account: of })
 }
 
 /** Ids that they have now. */
-export const storeAll = async (memories: ReadonlyArray<NewMemory>): Promise<ReadonlyArray<string>> => {
+export const storeAll = async (
+  memories: ReadonlyArray<NewMemory>,
+  of = account.value
+): Promise<ReadonlyArray<string>> => {
   const ids: Array<string> = []
   for (const part of requestsOf(memories)) {
-    const { created, updated } = await storeRequest(part).catch(failedAfter(ids.length, "stored"))
+    const { created, updated } = await storeRequest(part, {}, of).catch(failedAfter(ids.length, "stored"))
     ids.push(...[...created, ...updated].map(({ id }) => id))
   }
   return ids
@@ -154,11 +168,13 @@ export const movesTo = (memories: ReadonlyArray<Memory>, subjectId: string): Rea
  */
 export const moveTo = async (
   memories: ReadonlyArray<Memory>,
-  subjectId: string | undefined
+  subjectId: string | undefined,
+  of = account.value
 ): Promise<ReadonlyArray<string>> => {
-  const ids = await storeAll(memories.map((memory) => ({ ...asNew(memory), subjectId })))
+  const made = memories.map((memory) => ({ ...asNew(memory), subjectId }))
+  const ids = await storeAll(made, of)
   const old = memories.map(({ id }) => id)
-  await removeChosen(old, false)
+  await removeChosen(old, false, of)
   return ids
 }
 

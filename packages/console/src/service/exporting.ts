@@ -53,19 +53,21 @@ export const exportMemories = async (
 }
 
 const waitsMax = 5
-/** Seconds that a page is worth waiting for: the limit of a minute, not that of a day. */
+/** Seconds that a call is worth waiting for: the limit of a minute, not that of a day. */
 const waitMax = 120
 
-const patiently = async <A>(
+/** Asks again once the service takes the call, and says by `wait` in how many seconds that is. */
+export const patiently = async <A>(
   ask: () => Promise<A>,
   wait: (seconds: number) => void,
   signal: AbortSignal
 ): Promise<A> => {
   for (let waited = 0; ; waited++) {
+    signal.throwIfAborted()
     try {
       return await ask()
     } catch (cause) {
-      const seconds = cause instanceof ApiError && cause.status === 429 ? cause.retryAfter : undefined
+      const seconds = cause instanceof ApiError && [429, 503].includes(cause.status) ? cause.retryAfter : undefined
       if (seconds === undefined || seconds > waitMax || waited === waitsMax) throw cause
       wait(seconds)
       await pause(seconds * 1_000, signal)

@@ -3,10 +3,11 @@
  * refused row is found by halves, so that it keeps no other one out.
  */
 import type { ApiError } from "./api.ts"
-import { after } from "./browser.ts"
 import { type NewMemory, requestsOf, storeRequest, tagsIn } from "./bulk.ts"
-import { tryData } from "./knowledge.ts"
+import { patiently } from "./exporting.ts"
+import { type Tried, tryData } from "./knowledge.ts"
 import { asApiError } from "./load.ts"
+import { account } from "./route.ts"
 import type { Row } from "./rows.ts"
 import { type DataField, valueOf } from "./schemaFields.ts"
 
@@ -124,20 +125,8 @@ export interface Numbered {
   readonly item: NewMemory
 }
 
-type Tell = (done: number) => void
-
-/** Waits where the service asks for it. */
-const patient = async <A>(run: () => Promise<A>, signal: AbortSignal): Promise<A> => {
-  for (;;) {
-    try {
-      return await run()
-    } catch (cause) {
-      const { retryAfter, status } = asApiError(cause)
-      if ((status !== 429 && status !== 503) || retryAfter === undefined || signal.aborted) throw cause
-      await new Promise<void>((resume) => after(retryAfter * 1_000, resume))
-    }
-  }
-}
+/** How many rows are done, and in how many seconds the service takes the next call; undefined: it goes on. */
+type Tell = (done: number, waits: number | undefined) => void
 
 /** What each row would become; stores nothing. */
 export const dryRun = async (
@@ -145,21 +134,31 @@ export const dryRun = async (
   signal: AbortSignal,
   tell: Tell
 ): Promise<ReadonlyArray<Outcome>> => {
+  const of = account.value
   const outcomes: Array<Outcome> = []
+  const attempt = (body: object) =>
+    patiently(
+      () => tryData(body, { signal, account: of }),
+      (waits) => tell(outcomes.length, waits),
+      signal
+    )
   for (const { item, number } of rows) {
     signal.throwIfAborted()
-    const reason = await faultOf(item, signal)
+    const reason = await faultOf(item, attempt)
     outcomes.push({ number, item, reason, result: reason === "" ? "would be stored" : "refused" })
-    tell(outcomes.length)
+    tell(outcomes.length, undefined)
   }
   return outcomes
 }
 
-const faultOf = async ({ agentId, memory: { data, kind } }: NewMemory, signal: AbortSignal): Promise<string> => {
+const faultOf = async (
+  { agentId, memory: { data, kind } }: NewMemory,
+  attempt: (body: object) => Promise<Tried>
+): Promise<string> => {
   if (agentId === "") return "No agent is named."
   if (kind === "") return "No kind is named."
   try {
-    const { problems, valid } = await patient(() => tryData({ kind, data }), signal)
+    const { problems, valid } = await attempt({ kind, data })
     return valid ? "" : problems.map(({ message, path }) => (path === "" ? message : `${path}: ${message}`)).join("; ")
   } catch (cause) {
     const error = asApiError(cause)
@@ -181,6 +180,7 @@ export const importAll = async (
   readonly ids: ReadonlyArray<string>
   readonly error: ApiError | undefined
 }> => {
+  const of = account.value
   const numbers = new Map(rows.map(({ item, number }) => [item, number]))
   const outcomes: Array<Outcome> = []
   const ids: Array<string> = []
@@ -188,7 +188,12 @@ export const importAll = async (
   const send = async (part: ReadonlyArray<NewMemory>): Promise<void> => {
     signal.throwIfAborted()
     try {
-      const answer = await patient(() => storeRequest(part, { onDuplicate }), signal)
+      // Once sent it is not given up: its ids are needed to take it back.
+      const answer = await patiently(
+        () => storeRequest(part, { onDuplicate }, of),
+        (waits) => tell(outcomes.length, waits),
+        signal
+      )
       const created = [...answer.created]
       const updated = [...answer.updated]
       ids.push(...[...created, ...updated].map(({ id }) => id))
@@ -213,7 +218,7 @@ export const importAll = async (
         await send(part.slice(half))
       }
     }
-    tell(outcomes.length)
+    tell(outcomes.length, undefined)
   }
   let error: ApiError | undefined
   try {

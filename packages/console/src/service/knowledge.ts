@@ -2,8 +2,9 @@
 import type { ExtractedMemories } from "@muniment/domain/Memory"
 import type { MemorySchema, TriedData } from "@muniment/domain/MemorySchema"
 import type { FacetName, FacetOrder, FacetValues } from "@muniment/domain/Search"
-import { call, type QueryValue } from "./api.ts"
+import { call, type CallOptions, type QueryValue } from "./api.ts"
 import type { MapOfMemories, Memory, MemoryPage, Searched } from "./memories.ts"
+import { account } from "./route.ts"
 
 export type Facets = typeof FacetValues.Type
 export type Schema = MemorySchema
@@ -19,23 +20,29 @@ export const facetsOf = (
   signal: AbortSignal
 ): Promise<Facets> => call("GET", "/v1/memories/facets", { query: { facet, ...query }, signal })
 
-export const pageOf = (query: Query, signal?: AbortSignal): Promise<MemoryPage> =>
-  call("GET", "/v1/memories", { query: { limit: pageSize, ...query }, ...(signal !== undefined && { signal }) })
+/** Of the chosen account, unless another is named. */
+export const pageOf = (query: Query, signal?: AbortSignal, of = account.value): Promise<MemoryPage> =>
+  call("GET", "/v1/memories", {
+    query: { limit: pageSize, ...query },
+    account: of,
+    ...(signal !== undefined && { signal })
+  })
 
 const pageSize = 100
 
-/** All pages until `max` memories are there; tells after each how far it is. */
+/** All pages of one account until `max` memories are there; tells after each how far it is. */
 export const allOf = async (
   query: Query,
   max: number,
   signal?: AbortSignal,
   tell: (read: number, total: number) => void = () => undefined
 ): Promise<{ readonly memories: ReadonlyArray<Memory>; readonly total: number }> => {
+  const of = account.value
   const memories: Array<Memory> = []
   let cursor: string | undefined
   let total = 0
   do {
-    const page: MemoryPage = await pageOf({ ...query, cursor }, signal)
+    const page: MemoryPage = await pageOf({ ...query, cursor }, signal, of)
     memories.push(...page.memories)
     total = page.total
     cursor = page.nextCursor
@@ -56,7 +63,9 @@ export interface ReadMessage {
 export const tryReading = (conversation: ReadonlyArray<ReadMessage>): Promise<Extracted> =>
   call("POST", "/v1/memories/extract", { body: { conversation } })
 
-export const tryData = (body: object): Promise<Tried> => call("POST", "/v1/schemas/try", { body })
+/** By the schemas of the chosen account, unless `options` name another. */
+export const tryData = (body: object, options: Pick<CallOptions, "account" | "signal"> = {}): Promise<Tried> =>
+  call("POST", "/v1/schemas/try", { ...options, body })
 
 const builtinNames = [
   "factual_memory",
@@ -88,10 +97,14 @@ export const removeSchema = (name: string): Promise<unknown> =>
 export const removeAll = (filters: object, dryRun: boolean): Promise<{ readonly deleted: number }> =>
   call("POST", "/v1/memories/batch/delete", { body: { filters, dryRun, versions: "all" } })
 
-/** In a body, so that a question may be long, and stays out of the logs of proxies. */
-export const searched = async <A extends Searched>(query: Query, signal: AbortSignal): Promise<A> => {
+/** In a body, so that a question may be long, and stays out of the logs of proxies. Of the chosen account, unless another is named. */
+export const searched = async <A extends Searched>(
+  query: Query,
+  signal: AbortSignal,
+  of = account.value
+): Promise<A> => {
   const body = Object.fromEntries(Object.entries(query).flatMap(inJson))
-  return (await call("POST", "/v1/memories/search", { body, signal })) as A
+  return (await call("POST", "/v1/memories/search", { body, signal, account: of })) as A
 }
 
 export const numberNames: ReadonlySet<string> = new Set(["limit", "minRelevance"])

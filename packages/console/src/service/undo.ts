@@ -1,7 +1,8 @@
 /**
  * The last change of memories from this window, with what takes it back; and the bin. The service keeps nothing of a
  * deleted memory (contract: Memories): the bin is this window's, in its working memory alone, for an hour at most, and
- * gives a memory back by storing it anew. What was erased is in no bin.
+ * gives a memory back by storing it anew. What was erased is in no bin. An offer acts in the account, `of`, in which the
+ * change began, whatever account is chosen meanwhile.
  */
 import { effect, signal } from "@preact/signals"
 import { call } from "./api.ts"
@@ -24,9 +25,9 @@ export const offered = signal<Offer | undefined>(undefined)
 /** Counts changes, so that pages read anew. */
 export const memoryChanges = signal(0)
 
-/** Nothing that ran before shows any more. */
-export const changed = (offer?: Offer): void => {
-  offered.value = offer
+/** Nothing that ran before shows any more, nor what was done in another account, `of`, than the one that is looked at. */
+export const changed = (offer?: Offer, of = account.value): void => {
+  if (of === account.value) offered.value = offer
   memoryChanges.value += 1
 }
 
@@ -142,39 +143,35 @@ export const restoreBinned = async (entries: ReadonlyArray<Binned>): Promise<voi
 }
 
 /** Offers to set back fields that were changed in place. */
-export const offerOld = (changes: ReadonlyArray<Changed>): void =>
-  changed({
-    text: `${countOfMemories(changes.length)} changed.`,
-    takeBack: () => changeAll(changes.map(({ change: set, memory }) => ({ memory, change: before(memory, set) })))
-  })
+export const offerOld = (changes: ReadonlyArray<Changed>, of: string): void => {
+  const old = changes.map(({ change: set, memory }) => ({ memory, change: before(memory, set) }))
+  changed({ text: `${countOfMemories(changes.length)} changed.`, takeBack: () => changeAll(old, of) }, of)
+}
 
 /** Offers to take back a move: the old ones are stored anew, and the moved ones go. */
-export const offerReturn = (old: ReadonlyArray<Memory>, ids: ReadonlyArray<string>): void =>
-  changed({
-    text: `${countOfMemories(old.length)} moved.`,
-    takeBack: async () => {
-      await storeAll(old.map(asNew))
-      await removeStored(ids)
-    }
-  })
+export const offerReturn = (old: ReadonlyArray<Memory>, ids: ReadonlyArray<string>, of: string): void => {
+  const takeBack = async (): Promise<void> => {
+    await storeAll(old.map(asNew), of)
+    await removeStored(ids, of)
+  }
+  changed({ text: `${countOfMemories(old.length)} moved.`, takeBack }, of)
+}
 
 /** Offers to delete what was stored. */
-export const offerRemoval = (text: string, ids: ReadonlyArray<string>): void =>
-  changed({ text, takeBack: () => removeStored(ids) })
+export const offerRemoval = (text: string, ids: ReadonlyArray<string>, of: string): void =>
+  changed({ text, takeBack: () => removeStored(ids, of) }, of)
 
 /**
  * Offers to take back the change of one memory, unless it has been changed again: a new version goes, so that the one
  * before is the latest again; of a change in place the old fields come back.
  */
-export const offerBefore = (text: string, old: Memory, now: Memory, fields: object): void => {
+export const offerBefore = (text: string, old: Memory, now: Memory, fields: object, of: string): void => {
   const path = `/v1/memories/${encodeURIComponent(now.id)}`
-  const headers = { "if-match": `"${now.version}"` }
-  changed({
-    text,
-    takeBack: async () => {
-      if (now.id === old.id) await call("PATCH", path, { body: fields, headers })
-      else await call("DELETE", path, { query: { versions: "one" }, headers })
-      if (now.id !== old.id && parameters.value.get("id") === now.id) change({ id: old.id })
-    }
-  })
+  const options = { headers: { "if-match": `"${now.version}"` }, account: of }
+  const takeBack = async (): Promise<void> => {
+    if (now.id === old.id) await call("PATCH", path, { ...options, body: fields })
+    else await call("DELETE", path, { ...options, query: { versions: "one" } })
+    if (now.id !== old.id && parameters.value.get("id") === now.id) change({ id: old.id })
+  }
+  changed({ text, takeBack }, of)
 }

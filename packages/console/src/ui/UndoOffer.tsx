@@ -43,8 +43,10 @@ const Offered = ({ offer, onDone }: { readonly offer: Offer; readonly onDone: ()
     setRunning(true)
     offer.takeBack().then(
       () => {
+        // Another account may be looked at by now, or another change offered.
+        if (offered.value !== offer) return changed(offered.value)
         onDone()
-        changed()
+        return changed()
       },
       (cause: unknown) => {
         showError(asApiError(cause))
