@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from "vitest"
 import { expectAccessible, showPage, useBrowser, usePage } from "../support/Browser.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
-import type { Answer } from "../support/TestServer.ts"
+import { type Answer, patienceMillis } from "../support/TestServer.ts"
 import { useServer } from "../support/useServer.ts"
 
 let key: string
@@ -29,6 +29,11 @@ beforeAll(async () => {
 const { page, watched } = usePage(browser, server, {
   then: (page) => page.getByLabel("Account").selectOption("research")
 })
+
+/** What is waited for is done soon, but for a machine with more to do. */
+const patience = { timeout: patienceMillis }
+
+const feedbackOf = async (id: string) => (await server.call("GET", `/v1/memories/${id}`, { key })).body.memory.feedback
 
 const main = () => page.getByRole("main")
 const dialog = () => page.getByRole("dialog")
@@ -144,6 +149,69 @@ it("has no fault of accessibility on Evaluate", async () => {
       await run(at === 0 ? "Run" : "Run again")
     })
   }
+})
+
+it("keeps feedback for the question whose hits are shown, and shows none of another question's", async () => {
+  const [{ id }] = await store({ agentId: "shed", memories: [fact("rake", "in the shed")] })
+  await showPage(page, "#/search?query=rake+shed&agentId=shed")
+  const hit = page.getByRole("region", { name: "Found" }).getByRole("listitem").filter({ hasText: "in the shed" })
+  const isOfUse = hit.getByRole("button", { name: "of use", exact: true })
+  await isOfUse.waitFor()
+  // The next search does not answer until what its page shows meanwhile was marked.
+  const { promise: marked, resolve: mark } = Promise.withResolvers<void>()
+  await page.route("**/v1/memories/search", async (route) => {
+    await marked
+    await route.continue()
+  })
+  await showPage(page, "#/search?query=rake&agentId=shed")
+  await page.getByRole("region", { name: "The same call" }).getByText("query=rake&").waitFor()
+  await isOfUse.click()
+  const kept = () => feedbackOf(id)
+  await expect.poll(kept, patience).toMatchObject([{ query: "rake shed", useful: true }])
+  expect(await isOfUse.getAttribute("aria-pressed")).toBe("true")
+  mark()
+  await expect.poll(() => isOfUse.getAttribute("aria-pressed"), patience).toBe("false")
+  await page.unroute("**/v1/memories/search")
+})
+
+it("says of the memory that is expected now why it is not found, and keeps the question for that one", async () => {
+  const memories = [fact("hoe", "by the gate"), fact("spade", "in the barn")]
+  const [hoe, spade] = await store({ agentId: "garden", memories })
+  await showPage(page, `#/search?query=trowel&agentId=garden&expected=${hoe.id}`)
+  const reasons = page.getByRole("region", { name: "The memory that you expect" })
+  await reasons.getByText("by the gate").waitFor()
+  await reasons.getByRole("button", { name: "Keep as a question to evaluate" }).click()
+  await reasons.getByText("Kept:").waitFor()
+  await page.route(`**/v1/memories/${spade.id}`, (route) => route.abort())
+  await showPage(page, `#/search?query=trowel&agentId=garden&expected=${spade.id}`)
+  await reasons.getByRole("alert").waitFor()
+  expect(await reasons.innerText()).not.toContain("by the gate")
+  await page.unroute(`**/v1/memories/${spade.id}`)
+  await showPage(page, `#/search?query=trowel&agentId=garden&expected=${hoe.id}`)
+  await reasons.getByText("by the gate").waitFor()
+  await showPage(page, `#/search?query=trowel&agentId=garden&expected=${spade.id}`)
+  await reasons.getByText("in the barn").waitFor()
+  await reasons.getByRole("button", { name: "Keep as a question to evaluate" }).click()
+  await expect.poll(() => feedbackOf(spade.id), patience).toMatchObject([{ query: "trowel" }])
+  expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("ERR_FAILED")])
+})
+
+it("looks for a missing memory by the question asked last, though its page was left before it was drawn", async () => {
+  await showPage(page, "#/search?query=first+question&agentId=house")
+  const call = page.getByRole("region", { name: "The same call" })
+  await call.getByText("first").waitFor()
+  await page.evaluate(`{
+    const leaveAtOnce = new MutationObserver(() => {
+      if (!document.querySelector("pre")?.textContent.includes("second")) return
+      leaveAtOnce.disconnect()
+      location.hash = "#/memories?agentId=house&id=${found}"
+      dispatchEvent(new Event("hashchange"))
+    })
+    leaveAtOnce.observe(document.body, { childList: true, characterData: true, subtree: true })
+    location.hash = "#/search?query=second+question&agentId=house"
+  }`)
+  await page.getByRole("link", { name: "Why is it not found?" }).click()
+  await expect.poll(() => page.getByRole("searchbox").inputValue(), patience).toBe("second question")
 })
 
 const finder = () => page.getByRole("combobox", { name: /Page, subject, person/ })

@@ -367,6 +367,7 @@ it("finds a memory that was corrected, also by the old word, says truly why a qu
   const hits = found.getByRole("listitem")
   await hits.first().getByText("Nora Field lives in Delft").waitFor()
   await open("#/search?query=Utrecht&agentId=moved")
+  await expect.poll(() => page.getByRole("searchbox").inputValue(), patience).toBe("Utrecht")
   // The message that says otherwise stands behind it, and names it.
   await hits.filter({ hasText: "I live in Utrecht." }).waitFor()
   expect((await hits.allInnerTexts()).findIndex((text) => text.includes("lives in Delft"))).toBe(0)

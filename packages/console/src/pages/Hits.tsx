@@ -21,7 +21,7 @@ const matchingRelevanceMin = 0.35
 export const Hits = (given: {
   readonly hits: ReadonlyArray<Hit>
   readonly title: string
-  /** Query of the search. */
+  /** Query that found them. */
   readonly query: string
   /** How many were asked for: with as many there may be more. */
   readonly limit: number
@@ -89,7 +89,7 @@ const HitRow = ({ hit, query }: { readonly hit: Hit; readonly query: string }) =
         ))}
       </div>
       <Scores hit={hit} />
-      {hit.source === "own" && mayChange() && <UseOf id={hit.id} query={query} />}
+      {hit.source === "own" && mayChange() && <UseOf key={query} id={hit.id} query={query} />}
     </li>
   )
 }

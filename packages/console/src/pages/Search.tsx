@@ -1,5 +1,5 @@
 /** Search: a question with its filters, the answer with its sources, the hits (`Hits.tsx`), the same call to copy. */
-import { useEffect, useState } from "preact/hooks"
+import { useLayoutEffect, useState } from "preact/hooks"
 import type { ApiError } from "../service/api.ts"
 import { numberNames, searched } from "../service/knowledge.ts"
 import { asApiError, type Loaded, useLoad } from "../service/load.ts"
@@ -25,6 +25,13 @@ import { mayChange } from "../service/session.ts"
 
 type Result = Found | Answered
 
+/** A result with the question that it answers, which may be older than the one in the address. */
+interface Replied {
+  readonly query: string
+  readonly limit: number
+  readonly result: Result
+}
+
 /** Parameters of the call. */
 type SearchRequest = {
   readonly query: string
@@ -46,18 +53,26 @@ export const Search = () => {
     limit: given.get("limit") ?? undefined,
     minRelevance: given.get("minRelevance") ?? undefined
   }
-  const { loaded } = useLoad<Result | undefined>(
-    (signal) => (query === "" ? Promise.resolve(undefined) : searched<Result>({ ...request, explain: true }, signal)),
+  const { loaded } = useLoad<Replied | undefined>(
+    async (signal) =>
+      query === ""
+        ? undefined
+        : {
+            query,
+            limit: Number(request.limit ?? resultsDefault),
+            result: await searched<Result>({ ...request, explain: true }, signal)
+          },
     [JSON.stringify(request)]
   )
-  useEffect(() => {
+  // An effect after the frame is dropped if the page is left before.
+  useLayoutEffect(() => {
     if (query !== "") lastQuestion.value = query
   }, [query])
   return (
     <>
       <QuestionForm query={query} action="Search" />
       <SearchFields request={request} expected={expected} />
-      {expected !== undefined && query !== "" && <Expected id={expected} question={request} />}
+      {expected !== undefined && query !== "" && <Expected key={expected} id={expected} question={request} />}
       {query === "" ? (
         <Stored>
           <Unasked isExpecting={expected !== undefined} />
@@ -65,7 +80,7 @@ export const Search = () => {
       ) : (
         <div class="beside">
           <div class="stack">
-            <Results loaded={loaded} query={query} limit={Number(request.limit ?? resultsDefault)} />
+            <Results loaded={loaded} />
           </div>
           <CopyCall request={request} />
         </div>
@@ -166,26 +181,19 @@ const Unasked = ({ isExpecting }: { readonly isExpecting: boolean }) => (
 
 const resultsDefault = 10
 
-const Results = (given: {
-  readonly limit: number
-  readonly loaded: Loaded<Result | undefined>
-  readonly query: string
-}) => (
-  <Show of={given.loaded}>
-    {(result) =>
-      result === undefined ? null : (
+const Results = ({ loaded }: { readonly loaded: Loaded<Replied | undefined> }) => (
+  <Show of={loaded}>
+    {(replied) => {
+      if (replied === undefined) return null
+      const { limit, query, result } = replied
+      return (
         <>
           {"answer" in result && <Answer result={result} />}
-          <Hits
-            title={"answer" in result ? "Made of" : foundTitle}
-            hits={hitsOf(result)}
-            limit={given.limit}
-            query={given.query}
-          />
+          <Hits title={"answer" in result ? "Made of" : foundTitle} hits={hitsOf(result)} limit={limit} query={query} />
           <IndexFacts result={result} />
         </>
       )
-    }
+    }}
   </Show>
 )
 
@@ -324,7 +332,7 @@ const Expected = (given: { readonly id: string; readonly question: AskedQuestion
               ))}
             </ul>
             {hit !== undefined && <Scores hit={hit} />}
-            {mayChange() && <KeepQuestion key={question.query} id={id} query={question.query} />}
+            {mayChange() && <KeepQuestion key={`${id} ${question.query}`} id={id} query={question.query} />}
           </>
         )}
       </Show>
