@@ -84,7 +84,7 @@ it("shows beside a turn what was recalled for it and what was stored of it, as t
   expect(await page.evaluate(direction)).toBe("rtl")
   // The next turn has the one before, and what was stored of it.
   await say("And where do I live?")
-  await expect.poll(() => chat().locator("> li").count(), patience).toBe(2)
+  await expect.poll(() => chat().getByRole("region", { name: "Recalled" }).count(), patience).toBe(2)
   const [, next] = model.requests.filter(({ prompt }) => prompt.includes("BEGIN CHAT"))
   expect(sectionOf(next!.prompt, "CHAT")).toHaveLength(3)
   expect(sectionOf(next!.prompt, "REMEMBERED").join()).toContain("loft in Quimper")
@@ -117,6 +117,66 @@ it("keeps what was typed when the model fails, and says why", async () => {
   model.otherwise = usual
   await page.getByLabel("Your turn").press("Control+Enter")
   await chat().getByText("In Quimper, a loft.").waitFor()
+})
+
+/** Replies of the model reach the page once the function is called that it gives. */
+const holdReplies = async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  await page.route("**/v1/chat", async (route) => {
+    const response = await route.fetch()
+    await released
+    await route.fulfill({ response })
+  })
+  return async () => {
+    release()
+    await page.unrouteAll({ behavior: "wait" })
+  }
+}
+const waits = () => page.getByRole("button", { name: "The model replies …" })
+const spoken = async (account: { readonly key: string }) =>
+  (await server.call("GET", "/v1/memories?limit=1&include=messages", account)).body.total
+
+it("keeps what is typed while the model replies, and lets a new chat have nothing of the one before", async () => {
+  await showPage(page, "#/memories")
+  await showPage(page, "#/playground")
+  let release = await holdReplies()
+  await say("The first turn")
+  await chat().getByText("The first turn").waitFor()
+  await waits().waitFor()
+  await page.getByLabel("Your turn").fill("The second turn")
+  await release()
+  await chat().getByRole("region", { name: "Stored" }).waitFor()
+  expect(await page.getByLabel("Your turn").inputValue()).toBe("The second turn")
+  const before = await spoken(key)
+  release = await holdReplies()
+  await page.getByLabel("Your turn").press("Control+Enter")
+  await waits().waitFor()
+  await page.getByRole("button", { name: "New chat" }).click()
+  await release()
+  await say("A turn of the new chat")
+  await chat().getByRole("region", { name: "Stored" }).waitFor()
+  expect(await chat().innerText()).not.toContain("The second turn")
+  expect(await spoken(key)).toBe(before + 2)
+})
+
+it("stores no turn in the account that is chosen while the model replies", async () => {
+  const other = { key: await server.newAccount("elsewhere") }
+  await page.reload()
+  await showPage(page, "#/playground")
+  await page.getByLabel("Account").selectOption("research")
+  const before = await spoken(key)
+  const release = await holdReplies()
+  await say("A secret of research")
+  await waits().waitFor()
+  await page.getByLabel("Account").selectOption("elsewhere")
+  await page.getByRole("heading", { name: "Say something that is worth remembering" }).waitFor()
+  await release()
+  await say("Hello from elsewhere")
+  await chat().getByRole("region", { name: "Stored" }).getByText("Stored: 2 messages").waitFor()
+  expect(await chat().innerText()).not.toContain("secret")
+  expect(await spoken(other)).toBe(2)
+  expect(await spoken(key)).toBe(before)
+  await page.getByLabel("Account").selectOption("research")
 })
 
 it("lets a viewer chat, and stores nothing for them", async () => {

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest"
 import {
   browserName,
+  countOf,
   countOfCredits,
   deletionText,
   seen,
@@ -21,6 +22,14 @@ describe("the words of a memory in one line", () => {
   ])("%j begin with what is known", (data, words) => {
     expect(summary(data)).toBe(words)
   })
+})
+
+it.each([
+  [0, "0 messages"],
+  [1, "1 message"],
+  [1_200, "1,200 messages"]
+])("%i of a noun has the noun in its number", (value, words) => {
+  expect(countOf(value, "message")).toBe(words)
 })
 
 it("signs that turn the direction of a text are seen by their names, and in JSON as what is stored", () => {

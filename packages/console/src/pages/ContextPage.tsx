@@ -7,7 +7,7 @@ import { call } from "../service/api.ts"
 import { now } from "../service/browser.ts"
 import { useLoad } from "../service/load.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
-import { count } from "../service/words.ts"
+import { count, countOf } from "../service/words.ts"
 import { FacetField, Field, Filters } from "../ui/Field.tsx"
 import { Empty, Show, Stored } from "../ui/Notice.tsx"
 import { UserText } from "../ui/UserText.tsx"
@@ -99,13 +99,11 @@ const HandedOver = ({ handed: { parts, text } }: { readonly handed: Handed }) =>
       <div class="stack">
         <section class="card stack" aria-label="Tokens">
           <div class="head">
-            <h2>
-              {count(text.tokens)} {text.tokens === 1 ? "token" : "tokens"}
-            </h2>
+            <h2>{countOf(text.tokens, "token")}</h2>
             <p class="small">
               {facts + messages === 0
                 ? "Nothing was left out for want of room."
-                : `Left out for want of room: ${count(facts)} facts, ${count(messages)} messages.`}
+                : `Left out for want of room: ${countOf(facts, "fact")}, ${countOf(messages, "message")}.`}
             </p>
           </div>
           <dl class="tokens">

@@ -3,15 +3,15 @@
  * service asks the model, whose key no page sees.
  */
 import type { CreatedMemories } from "@muniment/domain/Memory"
-import { useState } from "preact/hooks"
+import { useEffect, useRef, useState } from "preact/hooks"
 import { type Answer, type ApiError, call } from "../service/api.ts"
 import { newKey } from "../service/browser.ts"
 import { asApiError, useLoad } from "../service/load.ts"
 import { modelProblemText } from "../service/operator.ts"
-import { change, linkTo, parameters } from "../service/route.ts"
+import { account, change, linkTo, parameters } from "../service/route.ts"
 import { hasModel, mayChange, session } from "../service/session.ts"
 import { memoryChanges } from "../service/undo.ts"
-import { count, countOfCredits, countOfMemories, seen, summary } from "../service/words.ts"
+import { count, countOf, countOfCredits, countOfMemories, seen, summary } from "../service/words.ts"
 import { Check } from "../ui/Dialog.tsx"
 import { FacetField, Field, Filters } from "../ui/Field.tsx"
 import { Empty, Notice, Refused } from "../ui/Notice.tsx"
@@ -42,26 +42,34 @@ export const Playground = () => {
   const [turns, setTurns] = useState<ReadonlyArray<Turn>>([])
   const [text, setText] = useState("")
   const [isStoring, setStoring] = useState(mayChange())
-  const [isWaiting, setWaiting] = useState(false)
+  /** Said, and not yet replied to. */
+  const [said, say] = useState<string | undefined>(undefined)
   const [error, showError] = useState<ApiError | undefined>(undefined)
+  /** Ends with the chat: a reply that comes later is none of the next one, and is not stored. */
+  const chat = useRef(new AbortController())
+  useEffect(() => () => chat.current.abort(), [])
   if (!hasModel.value) return <NoModel />
 
-  const store = async (turn: Turn): Promise<CreatedMemories> => {
+  const store = async (turn: Turn, of: string): Promise<CreatedMemories> => {
     const conversation = [
       { id: `${turn.id}-user`, role: "user", content: turn.said },
       { id: `${turn.id}-assistant`, role: "assistant", content: turn.answer.reply }
     ]
     const body = { agentId, threadId, ...(subjectId !== undefined && { subjectId }), conversation, wait: "extraction" }
-    const made = await call("POST", "/v1/memories", { body })
+    const made = await call("POST", "/v1/memories", { body, account: of })
     memoryChanges.value += 1
     return made
   }
   const send = (event: Event): void => {
     event.preventDefault()
-    const said = text.trim()
-    if (said === "" || isWaiting) return
-    setWaiting(true)
+    const next = text.trim()
+    if (next === "" || said !== undefined) return
+    say(next)
+    setText("")
     showError(undefined)
+    const { signal } = chat.current
+    // Another may be chosen before the reply: what is said here is stored here.
+    const of = account.value
     const before = turns.slice(-turnsMax).flatMap((turn) => [
       { role: "user", content: turn.said },
       { role: "assistant", content: turn.answer.reply }
@@ -70,35 +78,47 @@ export const Playground = () => {
       agentId,
       ...(subjectId !== undefined && { subjectId }),
       ...(maxTokens !== undefined && { maxTokens }),
-      messages: [...before, { role: "user", content: said }]
+      messages: [...before, { role: "user", content: next }]
     }
-    call("POST", "/v1/chat", { body })
+    call("POST", "/v1/chat", { body, account: of, signal })
       .then((answer) => {
-        const turn: Turn = { id: newKey(), said, answer, isStored: isStoring }
+        if (signal.aborted) return
+        const turn: Turn = { id: newKey(), said: next, answer, isStored: isStoring }
         setTurns((all) => [...all, turn])
-        setText("")
+        say(undefined)
         if (!isStoring) return
         const keep = (stored: CreatedMemories | ApiError): void =>
           setTurns((all) => all.map((one) => (one.id === turn.id ? { ...one, stored } : one)))
-        store(turn).then(keep, (cause: unknown) => keep(asApiError(cause)))
+        store(turn, of).then(keep, (cause: unknown) => keep(asApiError(cause)))
       })
-      .catch((cause: unknown) => showError(asApiError(cause)))
-      .finally(() => setWaiting(false))
+      .catch((cause: unknown) => {
+        if (signal.aborted) return
+        say(undefined)
+        showError(asApiError(cause))
+        // What was typed meanwhile stays behind it.
+        setText((typed) => (typed.trim() === "" ? next : `${next}\n${typed}`))
+      })
   }
   const restart = (): void => {
+    chat.current.abort()
+    chat.current = new AbortController()
     setThread(newThread())
     setTurns([])
+    say(undefined)
     showError(undefined)
   }
+  const isNew = turns.length === 0 && said === undefined
   return (
     <>
       <div class="head">
         <h2>Playground</h2>
-        {turns.length > 0 && (
+        {!isNew && (
           <div class="actions">
-            <a class="button" href={linkTo("conversations", { threadId })}>
-              As a thread
-            </a>
+            {turns.length > 0 && (
+              <a class="button" href={linkTo("conversations", { threadId })}>
+                As a thread
+              </a>
+            )}
             <button type="button" onClick={restart}>
               New chat
             </button>
@@ -129,7 +149,7 @@ export const Playground = () => {
         />
       </Filters>
       {session.value?.role === "operator" && <ModelState round={turns.length} />}
-      {turns.length === 0 && (
+      {isNew && (
         <section class="card">
           <Empty title="Say something that is worth remembering">
             <p>
@@ -139,11 +159,16 @@ export const Playground = () => {
           </Empty>
         </section>
       )}
-      {turns.length > 0 && (
+      {!isNew && (
         <ol class="thread" aria-label="Chat" aria-live="polite">
           {turns.map((turn) => (
             <TurnItem key={turn.id} turn={turn} threadId={threadId} />
           ))}
+          {said !== undefined && (
+            <li>
+              <Bubble role="user" text={said} />
+            </li>
+          )}
         </ol>
       )}
       {error !== undefined && <Refused error={error} />}
@@ -162,8 +187,8 @@ export const Playground = () => {
           />
         </label>
         <div class="actions">
-          <button type="submit" class="primary" disabled={isWaiting || text.trim() === ""}>
-            {isWaiting ? "The model replies …" : "Send"}
+          <button type="submit" class="primary" disabled={said !== undefined || text.trim() === ""}>
+            {said !== undefined ? "The model replies …" : "Send"}
           </button>
           {mayChange() && (
             <Check label="Store each turn, as an agent would" checked={isStoring} onChecked={setStoring} />
@@ -231,9 +256,7 @@ const Recalled = ({ answer: { context, model, modelCredits } }: { readonly answe
   const left = leftOut.facts + leftOut.messages
   return (
     <section class="stack tight" aria-label="Recalled">
-      <h3>
-        {text === "" ? "Nothing was recalled" : `Recalled: ${count(tokens)} ${tokens === 1 ? "token" : "tokens"}`}
-      </h3>
+      <h3>{text === "" ? "Nothing was recalled" : `Recalled: ${countOf(tokens, "token")}`}</h3>
       <p class="small muted">
         {countOfMemories(sources.length)} cited{" "}
         {sources.map((id, at) => (
@@ -268,7 +291,7 @@ const Stored = ({ threadId, turn: { isStored, stored } }: { readonly turn: Turn;
   return (
     <section class="stack tight" aria-label="Stored">
       <h3>
-        Stored: {count(stored.messages?.stored ?? 0)} messages, {countOfMemories(made.length)}
+        Stored: {countOf(stored.messages?.stored ?? 0, "message")}, {countOfMemories(made.length)}
       </h3>
       {stored.extractionProblem !== undefined && <Notice tone="warn">{stored.extractionProblem.message}</Notice>}
       {stored.extraction === "pending" && <p class="small muted">The messages are read later.</p>}

@@ -4,9 +4,12 @@ const whole = new Intl.NumberFormat("en-US")
 
 export const count = (value: number): string => whole.format(value)
 
+/** Of a noun whose plural ends in s. */
+export const countOf = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? "" : "s"}`
+
 export const countOfMemories = (value: number): string => `${count(value)} ${value === 1 ? "memory" : "memories"}`
 
-export const countOfCredits = (value: number): string => `${whole.format(value)} ${value === 1 ? "credit" : "credits"}`
+export const countOfCredits = (value: number): string => countOf(value, "credit")
 
 const directions = /[\u202A-\u202E\u2066-\u2069]/g
 
