@@ -182,6 +182,29 @@ it("exports by a download where the browser lets no page write a file, and waits
   expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("429")])
 })
 
+it("says how many memories of a person it erased, though the second look failed, in a record of its own", async () => {
+  const body = { agentId: "desk", subjectId: "zoe", memories: [fact("zoe", "a secret"), fact("zoe", "another")] }
+  expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
+  await showPage(page, "#/subjects?subjectId=zoe")
+  let looks = 0
+  await page.route("**/v1/memories/batch/delete", (route) =>
+    route.request().postDataJSON().dryRun && looks++ > 0 ? route.abort() : route.continue()
+  )
+  await page.getByRole("button", { name: "Erase …" }).click()
+  await dialog().getByLabel("Type erase to go on").fill("erase")
+  await press("Erase")
+  await page.getByText("2 memories about zoe are erased. A second look failed").waitFor()
+  await page.unroute("**/v1/memories/batch/delete")
+  expect((await own("GET", "/v1/memories?subjectId=zoe")).total).toBe(0)
+  const [record] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Save a record of it" }).click()
+  ])
+  const { account, deleted, left } = JSON.parse(readFileSync(await record.path(), "utf8"))
+  expect({ account, deleted, left }).toEqual({ account: "tenant", deleted: 2, left: null })
+  expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("ERR_FAILED")])
+})
+
 it("has no fault against WCAG on any of its parts, and no line wider than the window", async () => {
   for (const [at, part] of ["keys", "webhooks", "usage", "export"].entries()) {
     await expectAccessible(page, at, async () => {

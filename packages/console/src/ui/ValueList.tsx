@@ -8,8 +8,8 @@ import { account, linkTo } from "../service/route.ts"
 import { facetsOf, removeAll } from "../service/knowledge.ts"
 import { ago } from "../service/text.ts"
 import { forget } from "../service/undo.ts"
-import { count, countOfMemories } from "../service/words.ts"
-import { may, mayChange } from "../service/session.ts"
+import { count, countOf, countOfMemories } from "../service/words.ts"
+import { may, mayChange, session } from "../service/session.ts"
 import { UserText } from "./UserText.tsx"
 import { Choice, Field } from "./Field.tsx"
 import { Notice, Refused, Show } from "./Notice.tsx"
@@ -69,7 +69,7 @@ export const ValueList = (given: {
             <>
               <p class="small muted">
                 {isExact ? "" : "at least "}
-                {count(total)} {total === 1 ? given.noun : `${given.noun}s`}
+                {countOf(total, given.noun)}
                 {total > values.length && `, the first ${values.length} are shown`}
               </p>
               <ul class="choices">
@@ -96,8 +96,8 @@ export const ValueList = (given: {
 export interface ErasedMemories {
   readonly filters: Readonly<Record<string, string>>
   readonly deleted: number
-  /** Found by a second look. */
-  readonly left: number
+  /** Found by a second look; null: it failed. */
+  readonly left: number | null
   /** Milliseconds. */
   readonly at: number
 }
@@ -109,16 +109,21 @@ export const Erasure = ({ erased, name }: { readonly erased: ErasedMemories; rea
   const keep = async (): Promise<void> => {
     const query = { subject: name, action: "memories.batchDelete", limit: 1 }
     const events = may("accounts.audit") ? (await call("GET", "/admin/audit", { query })).events : []
-    const record = { account: account.value, filters, deleted, left, at: new Date(at).toISOString(), log: events }
+    const of = session.value?.account ?? account.value
+    const record = { account: of, filters, deleted, left, at: new Date(at).toISOString(), log: events }
     save(`erasure-${name}.json`, `${JSON.stringify(record, null, 2)}\n`)
   }
   return (
-    <Notice tone={left === 0 ? "good" : "bad"}>
+    <Notice tone={left === 0 ? "good" : left === null ? "warn" : "bad"}>
       <p>
         {countOfMemories(deleted)} about <UserText of={name} /> {deleted === 1 ? "is" : "are"} erased.{" "}
-        {left === 0 ? "A second look finds none." : `A second look finds ${countOfMemories(left)}: new ones came.`} What
-        others said stays: <a href={linkTo("search", { query: name })}>search for it</a>. Backups keep theirs until they
-        are pruned.
+        {left === 0
+          ? "A second look finds none."
+          : left === null
+            ? "A second look failed: whether new ones came is not known."
+            : `A second look finds ${countOfMemories(left)}: new ones came.`}{" "}
+        What others said stays: <a href={linkTo("search", { query: name })}>search for it</a>. Backups keep theirs until
+        they are pruned.
       </p>
       {error !== undefined && <Refused error={error} />}
       <div class="actions">
@@ -135,7 +140,7 @@ export const Erasure = ({ erased, name }: { readonly erased: ErasedMemories; rea
   )
 }
 
-/** Typed before anything is gone for good; ids may have signs that nobody can type. */
+/** Typed before anything is gone for good, in any case; ids may have signs that nobody can type. */
 const eraseWord = "erase"
 
 /** The head of a page of one thing that can be erased: its name, what can be done with it, its erasure after a dry run. */
@@ -179,7 +184,7 @@ export const ErasableHead = (given: {
         <Confirm
           title={given.question}
           action="Erase"
-          isReady={typed.trim() === eraseWord}
+          isReady={typed.trim().toLowerCase() === eraseWord}
           preview={() => removeAll(given.filters, true)}
           describe={({ deleted }) => (
             <>
@@ -192,7 +197,10 @@ export const ErasableHead = (given: {
           run={async () => {
             const { deleted } = await removeAll(given.filters, false)
             forget(given.filters)
-            const { deleted: left } = await removeAll(given.filters, true)
+            const left = await removeAll(given.filters, true).then(
+              (found) => found.deleted,
+              () => null
+            )
             given.onErased({ filters: given.filters, deleted, left, at: now() })
           }}
           onClose={() => setErasing(false)}
