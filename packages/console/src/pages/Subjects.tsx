@@ -1,5 +1,5 @@
 /** People and things that memories are about: everything known of one, by time; export; erase after a dry run. */
-import { useState } from "preact/hooks"
+import { useEffect, useMemo, useState } from "preact/hooks"
 import { change, parameters, linkTo } from "../service/route.ts"
 import { otherAccounts } from "../service/session.ts"
 import { count } from "../service/words.ts"
@@ -144,10 +144,13 @@ const CountsOf = (given: {
 const Export = ({ subjectId }: { readonly subjectId: string }) => {
   const [progress, setProgress] = useState<string | undefined>(undefined)
   const [error, showError] = useState<ApiError | undefined>(undefined)
+  // Pages that are asked for once another account is looked at would be that one's.
+  const controller = useMemo(() => new AbortController(), [])
+  useEffect(() => () => controller.abort(), [])
   const run = (): void => {
     setProgress("Exporting …")
     showError(undefined)
-    allOf({ subjectId, order: "asc", includeSuperseded: true }, Infinity, undefined, (read, total) =>
+    allOf({ subjectId, order: "asc", includeSuperseded: true }, Infinity, controller.signal, (read, total) =>
       setProgress(`${count(read)} of ${count(total)}`)
     )
       .then(
