@@ -86,11 +86,15 @@ const open = async (page: Page, [hash, ready]: ReadonlyArray<string>): Promise<v
 }
 
 /** Names of the buttons of a page that are pressed, with those of the dialogs that they open. */
-const pressAll = async (page: Page, place: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+const pressAll = async (
+  page: Page,
+  place: ReadonlyArray<string>,
+  another = "#/audit?show=requests"
+): Promise<ReadonlyArray<string>> => {
   const pressed: Array<string> = []
   // Another page first, so that each begins as the address says.
   const start = async () => {
-    await showPage(page, "#/audit?show=requests")
+    await showPage(page, another)
     await open(page, place)
     return page.getByRole("main").getByRole("button", { disabled: false })
   }
@@ -217,6 +221,41 @@ describe("an account that signs in itself", () => {
     }
     expect(offered).toContain("Try the reader")
     expect(offered.filter((name) => changes.test(name))).toEqual([])
+    await open(page, ["#/own?show=export", "[aria-label=Export] button"])
+    expect(await page.getByRole("link", { name: "Import" }).count()).toBe(0)
     await page.context().close()
   })
+
+  it.each([{ agents: ["shelves"] }, { subjects: ["alice"] }])(
+    "is offered by a key bound to %j what such a key may, and meets no refusal",
+    async (bounds) => {
+      const { secret } = (await server.call("POST", "/v1/keys", { key: stored.key, body: bounds })).body
+      const page = await signIn(secret)
+      const refused = refusedTo(page)
+      for (const gone of ["Money", "Audit"]) {
+        expect(await page.getByRole("link", { name: gone, exact: true }).count()).toBe(0)
+      }
+      for (const place of pages().filter(([hash]) => ofMemories.test(hash!))) {
+        await open(page, place)
+        expect([place[0], ...refused]).toEqual([place[0]])
+      }
+      const another = "#/own?show=export"
+      const onSchemas = pages().filter(([hash]) => hash!.startsWith("#/schemas"))
+      const offered: Array<string> = []
+      for (const place of onSchemas) offered.push(...(await pressAll(page, place, another)))
+      expect(offered).toContain("Close")
+      expect(offered.filter((name) => changes.test(name))).toEqual([])
+      await open(page, ["#/memories", ".rows .line:not(.waiting)"])
+      await page.getByRole("link", { name: "Add", exact: true }).waitFor()
+      await open(page, ["#/own?show=usage", "[aria-label=Quotas] h3"])
+      await page.locator(".tile", { hasText: "Plan" }).waitFor()
+      const parts = page.getByRole("navigation", { name: "Parts of this page" })
+      expect(await parts.getByRole("link").allInnerTexts()).toEqual(["Keys", "Usage", "Export"])
+      await open(page, ["#/own?show=keys", "[aria-label=Keys] li"])
+      await page.evaluate(`location.hash = "#/money"`)
+      await page.getByRole("heading", { name: "This page is not for your key" }).waitFor()
+      expect(refused).toEqual([])
+      await page.context().close()
+    }
+  )
 })

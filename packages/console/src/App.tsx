@@ -10,6 +10,7 @@ import {
   accountCount,
   endedBecause,
   hasOpenId,
+  isBound,
   isSuspended,
   mayChange,
   session
@@ -50,14 +51,16 @@ interface PageEntry {
   readonly isOfAccount: boolean
   readonly isForOperators: boolean
   readonly isForAccounts?: boolean
+  /** Is of the whole account, and nothing for keys of some agents or subjects. */
+  readonly isOfWhole?: boolean
   /** Changes what an account holds, and is nothing for who may only look. */
   readonly isChange?: boolean
 }
 
 const memory = { group: "Memory", isOfAccount: true, isForOperators: false } as const
 const service = { group: "Service", isOfAccount: false, isForOperators: true } as const
-const both = { ...service, isForOperators: false } as const
-const own = { ...both, isForAccounts: true } as const
+const own = { ...service, isForOperators: false, isForAccounts: true } as const
+const books = { ...service, isForOperators: false, isOfWhole: true } as const
 
 const pages: ReadonlyArray<PageEntry> = [
   { name: "overview", title: "Overview", icon: "overview", show: Overview, ...service },
@@ -76,9 +79,9 @@ const pages: ReadonlyArray<PageEntry> = [
   { name: "live", title: "Live", icon: "live", show: Live, ...service },
   { name: "accounts", title: "Accounts and keys", icon: "accounts", show: Accounts, ...service },
   { name: "own", title: "Your account", icon: "accounts", show: OwnAccount, ...own },
-  { name: "money", title: "Money", icon: "money", show: Money, ...both },
+  { name: "money", title: "Money", icon: "money", show: Money, ...books },
   { name: "system", title: "System", icon: "system", show: System, ...service },
-  { name: "audit", title: "Audit", icon: "audit", show: Audit, ...both }
+  { name: "audit", title: "Audit", icon: "audit", show: Audit, ...books }
 ]
 
 export const App = () => {
@@ -92,8 +95,10 @@ export const App = () => {
 const Shell = () => {
   const isOperator = session.value?.role === "operator"
   const shown = pages.filter(
-    ({ isChange, isForAccounts, isForOperators }) =>
-      (isOperator ? isForAccounts !== true : !isForOperators) && (isChange !== true || mayChange())
+    ({ isChange, isForAccounts, isForOperators, isOfWhole }) =>
+      (isOperator ? isForAccounts !== true : !isForOperators) &&
+      (isChange !== true || mayChange()) &&
+      (isOfWhole !== true || !isBound())
   )
   // Behind the address without a page is the first that the caller may see.
   const current = shown.find(({ name }) => name === page.value) ?? (isStart() ? shown[0] : undefined)
@@ -157,9 +162,11 @@ const isKnown = (): boolean => pages.some(({ name }) => name === page.value)
 
 const isStart = (): boolean => page.value === "overview"
 
+const roleOrKey = (): string => (session.value?.role === "operator" ? "role" : "key")
+
 const NoSuchPage = ({ first }: { readonly first: PageEntry | undefined }) => (
   <section class="card">
-    <Empty title={isKnown() ? "This page is not for your role" : "There is no such page"}>
+    <Empty title={isKnown() ? `This page is not for your ${roleOrKey()}` : "There is no such page"}>
       <p>
         The address names the page “{page.value}”, which {isKnown() ? "needs more rights" : "is none of this console"}.
         {first !== undefined && (

@@ -35,6 +35,7 @@ export const OwnSession = Schema.Struct({
     description: "Operator routes that the operator's role does not allow, as `accounts.erase`."
   }),
   readOnly: Schema.Boolean.annotate({ description: "A viewer, or a key that may change nothing." }),
+  isBound: Schema.Boolean.annotate({ description: "A key of some agents or subjects, not of the whole account." }),
   csrf: Schema.String.annotate({ description: "Sent as `x-csrf-token` with every request that changes something." })
 })
 export type OwnSession = typeof OwnSession.Type

@@ -12,7 +12,8 @@ const account = (name: string): SessionHolder => ({
   role: "account",
   account: name,
   key: Redacted.make(name),
-  readOnly: false
+  readOnly: false,
+  isBound: false
 })
 
 layer(ConsoleSessions.layer.pipe(Layer.provide(SecureRandom.layerWebCrypto)))(

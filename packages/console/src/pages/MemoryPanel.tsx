@@ -27,7 +27,7 @@ import { UserText } from "../ui/UserText.tsx"
 import { DataEditor } from "./DataEditor.tsx"
 import { allOf } from "../service/knowledge.ts"
 import { keyLabels } from "../service/operator.ts"
-import { may, mayChange } from "../service/session.ts"
+import { isBound, may, mayChange } from "../service/session.ts"
 import { Fact } from "../ui/Table.tsx"
 
 export const MemoryPanel = (given: {
@@ -202,7 +202,7 @@ const CameAbout = ({ entry: { at, by, how, memory } }: { readonly entry: History
       {by !== undefined && (
         <>
           {" by "}
-          {isByKey || may("accounts.audit") ? (
+          {(isByKey ? !isBound() : may("accounts.audit")) ? (
             <a href={linkTo("audit", isByKey ? { show: "requests", caller: by } : { subject: memory.id })} title={by}>
               <UserText of={isByKey ? `the key ${labels?.get(by) || by}` : `the operator ${by}`} />
             </a>

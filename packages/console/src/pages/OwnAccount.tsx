@@ -7,7 +7,7 @@ import { exportMemories, type Progress } from "../service/exporting.ts"
 import { asApiError, useLoad } from "../service/load.ts"
 import { amount, quotaNames, quotaText } from "../service/operator.ts"
 import { linkTo, parameters } from "../service/route.ts"
-import { session } from "../service/session.ts"
+import { isBound, mayChange, session } from "../service/session.ts"
 import { duration } from "../service/text.ts"
 import { count, countOfMemories } from "../service/words.ts"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
@@ -22,14 +22,16 @@ const daysShown = 30
 
 const isoDay = (at: number): string => new Date(at).toISOString().slice(0, "2026-11-25".length)
 
-/** Calls that were charged and credits, for each UTC day, with zeros where there were none. */
+/** Calls that were charged and credits, for each UTC day, with zeros where there were none. The books of the whole account. */
 const usageOf = async (signal: AbortSignal) => {
   const today = Date.parse(isoDay(now()))
   const times = Array.from({ length: daysShown }, (_, at) => today - (daysShown - 1 - at) * dayMillis)
-  const [{ agents, quotas = [] }, { days }] = await Promise.all([
+  const query = { from: isoDay(times[0] ?? today), limit: 1 }
+  const [{ agents, quotas = [] }, days] = await Promise.all([
     call("GET", "/v1/account", { signal }),
-    call("GET", "/v1/account/costs", { query: { from: isoDay(times[0] ?? today), limit: 1 }, signal })
+    isBound() ? undefined : call("GET", "/v1/account/costs", { query, signal }).then((costs) => costs.days)
   ])
+  if (days === undefined) return { agents, quotas, times, each: undefined }
   const byDay = new Map(days.map((one) => [one.day, one]))
   const each = times.map((at) => byDay.get(isoDay(at)) ?? { calls: 0, credits: 0 })
   return { agents, quotas, times, each }
@@ -41,44 +43,55 @@ const Usage = () => {
     <section class="stack" aria-label="Usage">
       <Purses />
       <Show of={loaded}>
-        {({ agents, each, quotas, times }) => {
-          const frame = { times, from: times[0] ?? 0, to: (times.at(-1) ?? 0) + dayMillis, stepMillis: dayMillis }
-          return (
-            <>
-              <div class="charts">
-                <TimeChart
-                  title="Calls by day"
-                  frame={frame}
-                  isArea
-                  text={count}
-                  lines={[{ name: "charged calls", tone: "a", values: each.map(({ calls }) => calls) }]}
-                />
-                <TimeChart
-                  title="Credits by day"
-                  frame={frame}
-                  isArea
-                  text={amount}
-                  lines={[{ name: "credits", tone: "a", values: each.map(({ credits }) => credits) }]}
-                />
-              </div>
-              <p class="small muted">
-                {daysShown} days, UTC. <a href={linkTo("money")}>What each agent cost, and every movement</a> ·{" "}
-                <a href={linkTo("audit")}>Each call, the free and the refused ones too</a>
-              </p>
-              <section class="card stack tight quotas" aria-label="Quotas">
-                <h3>
-                  {countOfMemories(agents.reduce((sum, { memories }) => sum + (memories ?? 0), 0))} of{" "}
-                  {count(agents.length)} {agents.length === 1 ? "agent" : "agents"}
-                </h3>
-                {quotas.map(({ limit, name, used }) => (
-                  <Meter key={name} name={quotaNames[name]} used={used} limit={limit} text={quotaText(name)} />
-                ))}
-              </section>
-            </>
-          )
-        }}
+        {({ agents, each, quotas, times }) => (
+          <>
+            {each !== undefined && <Days each={each} times={times} />}
+            <section class="card stack tight quotas" aria-label="Quotas">
+              <h3>
+                {countOfMemories(agents.reduce((sum, { memories }) => sum + (memories ?? 0), 0))} of{" "}
+                {count(agents.length)} {agents.length === 1 ? "agent" : "agents"}
+              </h3>
+              {quotas.map(({ limit, name, used }) => (
+                <Meter key={name} name={quotaNames[name]} used={used} limit={limit} text={quotaText(name)} />
+              ))}
+            </section>
+          </>
+        )}
       </Show>
     </section>
+  )
+}
+
+interface Day {
+  readonly calls: number
+  readonly credits: number
+}
+
+const Days = ({ each, times }: { readonly each: ReadonlyArray<Day>; readonly times: ReadonlyArray<number> }) => {
+  const frame = { times, from: times[0] ?? 0, to: (times.at(-1) ?? 0) + dayMillis, stepMillis: dayMillis }
+  return (
+    <>
+      <div class="charts">
+        <TimeChart
+          title="Calls by day"
+          frame={frame}
+          isArea
+          text={count}
+          lines={[{ name: "charged calls", tone: "a", values: each.map(({ calls }) => calls) }]}
+        />
+        <TimeChart
+          title="Credits by day"
+          frame={frame}
+          isArea
+          text={amount}
+          lines={[{ name: "credits", tone: "a", values: each.map(({ credits }) => credits) }]}
+        />
+      </div>
+      <p class="small muted">
+        {daysShown} days, UTC. <a href={linkTo("money")}>What each agent cost, and every movement</a> ·{" "}
+        <a href={linkTo("audit")}>Each call, the free and the refused ones too</a>
+      </p>
+    </>
   )
 }
 
@@ -116,8 +129,13 @@ const Export = () => {
       </div>
       <p>
         All memories and messages that this key sees, with their older versions, as JSON lines: one memory a line, as
-        the API has it. <a href={linkTo("add", { show: "many" })}>Import</a> reads such a file. Each hundred costs what
-        a list costs.
+        the API has it.{" "}
+        {mayChange() && (
+          <>
+            <a href={linkTo("add", { show: "many" })}>Import</a> reads such a file.{" "}
+          </>
+        )}
+        Each hundred costs what a list costs.
       </p>
       {error !== undefined && <Refused error={error} />}
       {saved !== undefined && <Notice tone="good">{countOfMemories(saved)} are in the file.</Notice>}
@@ -174,7 +192,8 @@ const tabs: ReadonlyArray<readonly [Tab, string, () => JSX.Element]> = [
 ]
 
 export const OwnAccount = () => {
-  const [tab, , Part] = tabs.find(([name]) => name === parameters.value.get("show")) ?? tabs[0]!
+  const shown = tabs.filter(([name]) => name !== "webhooks" || !isBound())
+  const [tab, , Part] = shown.find(([name]) => name === parameters.value.get("show")) ?? tabs[0]!
   return (
     <>
       <div class="head">
@@ -182,7 +201,7 @@ export const OwnAccount = () => {
         <p class="small">{session.value?.account}</p>
       </div>
       <nav class="tabs" aria-label="Parts of this page">
-        {tabs.map(([name, title]) => (
+        {shown.map(([name, title]) => (
           <a key={name} href={linkTo("own", { show: name })} aria-current={name === tab ? "true" : undefined}>
             {title}
           </a>

@@ -17,7 +17,7 @@ import { Empty, Show, Notice, Refused } from "../ui/Notice.tsx"
 import { ApiError } from "../service/api.ts"
 import { parsed } from "../service/json.ts"
 import { moment } from "../service/text.ts"
-import { mayChange } from "../service/session.ts"
+import { mayChangeAccount } from "../service/session.ts"
 import { Confirm } from "../ui/Dialog.tsx"
 import { type Column, Table } from "../ui/Table.tsx"
 
@@ -46,7 +46,7 @@ export const Schemas = () => {
       <div class="head">
         <h2>Schemas</h2>
         <div class="actions">
-          {name !== undefined && mayChange() && (
+          {name !== undefined && mayChangeAccount() && (
             <button type="button" onClick={() => change({ name: "" })}>
               New schema
             </button>
@@ -59,7 +59,7 @@ export const Schemas = () => {
           return (
             <div class={`pages ${chosen === undefined ? "" : "chosen"}`}>
               <Names schemas={schemas} counts={counts} current={chosen?.name} />
-              {chosen === undefined && !mayChange() ? (
+              {chosen === undefined && !mayChangeAccount() ? (
                 <section class="card">
                   <Empty title="Choose a schema">
                     <p>Its page shows its fields, and tries data against them.</p>
@@ -153,7 +153,7 @@ const SchemaPage = (given: { readonly schema: Schema; readonly memories: number;
         body={() => (isChanged ? { schema: draft.schema, uniqueOn: listOf(draft.uniqueOn) } : { kind: schema.name })}
         note={isChanged ? "against the changed schema, before it is saved" : ""}
       />
-      {isBuiltin || !mayChange() ? (
+      {isBuiltin || !mayChangeAccount() ? (
         <details>
           <summary>As JSON Schema</summary>
           <pre tabIndex={0}>{pretty(schema.schema)}</pre>

@@ -14,6 +14,12 @@ export const may = (operation: OperatorOperation): boolean =>
 /** Whether the caller may change what an account holds: keys and operators that do more than look. */
 export const mayChange = (): boolean => session.value?.readOnly === false
 
+/** Whether the caller is asked to name agents or subjects: its key is not of the whole account. */
+export const isBound = (): boolean => session.value?.isBound === true
+
+/** Whether the caller may change what the whole account shares: its schemas. */
+export const mayChangeAccount = (): boolean => mayChange() && !isBound()
+
 /** An account looks at itself alone. */
 effect(() => {
   if (session.value?.role === "account") account.value = ""

@@ -23,7 +23,10 @@ export type SessionHolder =
   /** Looked up with each request too. */
   | { readonly role: "operator"; readonly operator: Operator }
   /** The key is looked up with each request, so that its revocation ends what the session may do. */
-  | { readonly role: "account"; readonly account: string; readonly key: Redacted.Redacted; readonly readOnly: boolean }
+  | ({ readonly role: "account"; readonly account: string; readonly key: Redacted.Redacted } & KeyFacts)
+
+/** Facts about the key of a session. */
+type KeyFacts = Pick<OwnSession, "readOnly" | "isBound">
 
 export interface ConsoleSession {
   readonly holder: SessionHolder
@@ -113,7 +116,9 @@ const make = Effect.gen(function* () {
       own: {
         ...shared,
         id,
-        ...(holder.role === "operator" ? allowedTo(holder.operator) : { refused: [], readOnly: holder.readOnly }),
+        ...(holder.role === "operator"
+          ? allowedTo(holder.operator)
+          : { refused: [], readOnly: holder.readOnly, isBound: holder.isBound }),
         csrf: yield* randomText(secretBytes)
       },
       record: { ...shared, id, address, browser: shownBrowser, createdAt: now, lastUsedAt: now }
@@ -142,7 +147,8 @@ const make = Effect.gen(function* () {
 export const allowedTo = (operator: Operator) => ({
   operator,
   refused: refusedTo(operator.role),
-  readOnly: operator.role === "viewer"
+  readOnly: operator.role === "viewer",
+  isBound: false
 })
 
 class HeldSessions {

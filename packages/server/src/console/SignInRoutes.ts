@@ -12,6 +12,7 @@ import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Operators } from "@muniment/control/accounts/Operators"
 import { apiGroup } from "../apiGroup.ts"
 import { isJson } from "../headers.ts"
+import { isBound } from "../identity/KeyScopes.ts"
 import { clientAddress, type TrustedProxies } from "../identity/ClientAddress.ts"
 import { consolePath } from "../paths.ts"
 import {
@@ -145,7 +146,8 @@ const makeHolderOf = Effect.gen(function* () {
       role: "account",
       account: identity.account.name,
       key: Redacted.make(given.key),
-      readOnly: identity.scope?.readOnly === true
+      readOnly: identity.scope?.readOnly === true,
+      isBound: isBound(identity)
     } satisfies SessionHolder
   })
 })
