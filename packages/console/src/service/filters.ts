@@ -23,17 +23,18 @@ const savedMax = 100
 
 const storageKey = (): string => `muniment.filters.${session.value?.operator?.name ?? session.value?.account ?? ""}`
 
-const all = signal<ReadonlyArray<SavedFilter>>([])
-effect(() => {
-  const kept = parsed(localStorage.getItem(storageKey()) ?? "[]")
-  all.value = Array.isArray(kept) ? (kept as ReadonlyArray<SavedFilter>) : []
-})
-
-const keep = (next: ReadonlyArray<SavedFilter>): void => {
-  // A full store of the browser refuses; the list stays as it was.
-  localStorage.setItem(storageKey(), JSON.stringify(next))
-  all.value = next
+/** As this browser has them now: another tab may have changed them. */
+const kept = (): ReadonlyArray<SavedFilter> => {
+  const list = parsed(localStorage.getItem(storageKey()) ?? "[]")
+  return Array.isArray(list) ? (list as ReadonlyArray<SavedFilter>) : []
 }
+
+const all = signal<ReadonlyArray<SavedFilter>>([])
+const readAgain = (): void => {
+  all.value = kept()
+}
+effect(readAgain)
+addEventListener("storage", readAgain)
 
 export const savedFilters = (place: string): ReadonlyArray<SavedFilter> =>
   all.value.filter((saved) => saved.place === place)
@@ -49,29 +50,39 @@ export const setValues = (names: ReadonlyArray<string>): Values =>
 
 export const chosenFilter = (): string => parameters.value.get(nameParameter) ?? ""
 
-/** All as they are now, to be kept again. */
-const offerSaved = (text: string): void => {
-  const earlier = all.value
-  offered.value = { text, takeBack: async () => keep(earlier) }
-}
-
 const isOf =
   (of: Pick<SavedFilter, "name" | "place">) =>
   ({ name, place }: SavedFilter): boolean =>
     name === of.name && place === of.place
 
-/** In place of one with the same name; the oldest makes room. */
-export const saveFilter = (saved: SavedFilter): void => {
-  if (all.value.some(isOf(saved))) offerSaved(`The saved filter “${saved.name}” is changed.`)
-  keep([...all.value.filter((one) => !isOf(saved)(one)).slice(1 - savedMax), saved])
-  change({ [nameParameter]: saved.name })
+/**
+ * Puts it in place of the one with this name, as the last; the oldest makes room. `saved` undefined: there is none then.
+ * A full store of the browser refuses, and the list stays as it was.
+ *
+ * What it was before; undefined: there was none.
+ */
+const put = (of: Pick<SavedFilter, "name" | "place">, saved: SavedFilter | undefined): SavedFilter | undefined => {
+  const list = kept()
+  const others = list.filter((one) => !isOf(of)(one))
+  const next = saved === undefined ? others : [...others.slice(1 - savedMax), saved]
+  localStorage.setItem(storageKey(), JSON.stringify(next))
+  all.value = next
+  return list.find(isOf(of))
 }
 
-export const forgetFilter = (place: string, name: string): void => {
-  offerSaved(`The saved filter “${name}” is deleted.`)
-  keep(all.value.filter((one) => !isOf({ place, name })(one)))
-  change({ [nameParameter]: "" })
+/** What was kept before is offered once it is replaced: that one alone, as the others may have changed since. */
+const replace = (of: Pick<SavedFilter, "name" | "place">, saved: SavedFilter | undefined): void => {
+  const before = put(of, saved)
+  if (before !== undefined) {
+    const text = `The saved filter “${of.name}” is ${saved === undefined ? "deleted" : "changed"}.`
+    offered.value = { text, takeBack: async () => void put(of, before) }
+  }
+  change({ [nameParameter]: saved?.name ?? "" })
 }
+
+export const saveFilter = (saved: SavedFilter): void => replace(saved, saved)
+
+export const forgetFilter = (place: string, name: string): void => replace({ place, name }, undefined)
 
 /** Sets these filters and no other. */
 export const applyFilter = (names: ReadonlyArray<string>, name: string, values: Values): void =>

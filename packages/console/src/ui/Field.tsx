@@ -2,14 +2,16 @@
 import { useEffect, useRef, useLayoutEffect, useState } from "preact/hooks"
 import type { FacetName } from "@muniment/domain/Search"
 import type { ComponentChildren } from "preact"
+import type { ApiError } from "../service/api.ts"
 import { after } from "../service/browser.ts"
 import { facetsOf } from "../service/knowledge.ts"
-import { useLoad } from "../service/load.ts"
+import { asApiError, useLoad } from "../service/load.ts"
 import { applyFilter, chosenFilter, forgetFilter, saveFilter, savedFilters, setValues } from "../service/filters.ts"
 import { parameters, change, page } from "../service/route.ts"
 import { count } from "../service/words.ts"
 import { FormDialog, Input } from "./Dialog.tsx"
 import { Icon } from "./Icon.tsx"
+import { Refused } from "./Notice.tsx"
 
 const pauseMillis = 250
 
@@ -145,6 +147,15 @@ export const Filters = (given: {
 /** Filters under a name of one's own: chosen, saved, deleted. Nothing where none is set and none was saved. */
 const SavedFilters = ({ names }: { readonly names: ReadonlyArray<string> }) => {
   const [isSaving, setSaving] = useState(false)
+  const [error, showError] = useState<ApiError | undefined>(undefined)
+  const attempt = (what: () => void): void => {
+    try {
+      what()
+      showError(undefined)
+    } catch (cause) {
+      showError(asApiError(cause))
+    }
+  }
   const place = `${page.value} ${names.join(" ")}`
   const saved = savedFilters(place)
   const values = setValues(names)
@@ -170,7 +181,7 @@ const SavedFilters = ({ names }: { readonly names: ReadonlyArray<string> }) => {
       )}
       <div class="actions">
         {isSet && known !== undefined && !isSame && (
-          <button type="button" onClick={() => saveFilter({ place, name: chosen, values })}>
+          <button type="button" onClick={() => attempt(() => saveFilter({ place, name: chosen, values }))}>
             Update <span class="hidden">the saved filter {chosen}</span>
           </button>
         )}
@@ -183,12 +194,13 @@ const SavedFilters = ({ names }: { readonly names: ReadonlyArray<string> }) => {
           <button
             type="button"
             aria-label={`Delete the saved filter ${chosen}`}
-            onClick={() => forgetFilter(place, chosen)}
+            onClick={() => attempt(() => forgetFilter(place, chosen))}
           >
             Delete
           </button>
         )}
       </div>
+      {error !== undefined && <Refused error={error} />}
       {isSaving && (
         <SaveFilter
           place={place}

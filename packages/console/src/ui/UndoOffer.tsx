@@ -7,7 +7,7 @@ import type { ApiError } from "../service/api.ts"
 import { after } from "../service/browser.ts"
 import { asApiError } from "../service/load.ts"
 import { account, page } from "../service/route.ts"
-import { changed, memoryChanges, type Offer, offered } from "../service/undo.ts"
+import { changed, type Offer, offered } from "../service/undo.ts"
 import { Icon } from "./Icon.tsx"
 import { Refused } from "./Notice.tsx"
 
@@ -30,7 +30,7 @@ export const UndoOffer = () => {
           <CloseButton hasFocus onClose={() => setDone(undefined)} />
         </>
       ) : (
-        <Offered key={memoryChanges.value} offer={offer} onDone={() => setDone(`Taken back: ${offer.text}`)} />
+        <Offered key={offer} offer={offer} onDone={() => setDone(`Taken back: ${offer.text}`)} />
       )}
     </section>
   )
