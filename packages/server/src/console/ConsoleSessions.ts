@@ -116,9 +116,7 @@ const make = Effect.gen(function* () {
       own: {
         ...shared,
         id,
-        ...(holder.role === "operator"
-          ? allowedTo(holder.operator)
-          : { refused: [], readOnly: holder.readOnly, isBound: holder.isBound }),
+        ...(holder.role === "operator" ? allowedTo(holder.operator) : allowedBy(holder)),
         csrf: yield* randomText(secretBytes)
       },
       record: { ...shared, id, address, browser: shownBrowser, createdAt: now, lastUsedAt: now }
@@ -150,6 +148,8 @@ export const allowedTo = (operator: Operator) => ({
   readOnly: operator.role === "viewer",
   isBound: false
 })
+
+const allowedBy = ({ isBound, readOnly }: KeyFacts) => ({ refused: [], readOnly, isBound })
 
 class HeldSessions {
   /** Sessions by the digest of the browser's secret; oldest first. */
