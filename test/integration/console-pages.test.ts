@@ -507,6 +507,38 @@ it("signs an account in by its key, to its own memories and no page of operators
   await own.page.getByRole("button", { name: "Sign out" }).click()
   await own.page.getByText("You have signed out.").waitFor()
   expect([own.complaints, own.foreign]).toEqual([[], []])
+  await own.page.context().close()
+})
+
+it("signs out only once the service did, and leaves no question behind", async () => {
+  const own = await openPage(browser, server)
+  const signIn = async () => {
+    await own.page.getByLabel("API key of an account").fill(key)
+    await own.page.getByRole("button", { name: "Sign in" }).click()
+    await own.page.getByRole("navigation", { name: "Pages" }).waitFor()
+  }
+  const signOut = own.page.getByRole("button", { name: "Sign out" })
+  const isOpen = () => own.page.evaluate(`fetch("/v1/memories?limit=1").then(({ ok }) => ok)`)
+  await own.page.goto(`${server.url}/console`)
+  await signIn()
+  await showPage(own.page, "#/search?query=private+item&agentId=shelves")
+  await own.page.locator("main .hit").first().waitFor()
+  await own.page.route("**/console/session", (route) =>
+    route.fulfill({ status: 503, json: { success: false, error: "busy", code: "overloaded" } })
+  )
+  await signOut.click()
+  await own.page.getByRole("alert").getByText("Busy (503).").waitFor()
+  expect([await own.page.getByText("You have signed out.").count(), await isOpen()]).toEqual([0, true])
+  await own.page.unroute("**/console/session")
+  await signOut.click()
+  await own.page.getByText("You have signed out.").waitFor()
+  expect([own.page.url(), await isOpen()]).toEqual([`${server.url}/console`, false])
+  await signIn()
+  await showPage(own.page, "#/memories?agentId=shelves")
+  await own.page.locator(".rows .line:not(.waiting)").first().click()
+  const why = own.page.getByRole("link", { name: "Why is it not found?" })
+  expect(await why.getAttribute("href")).not.toContain("private")
+  await own.page.context().close()
 })
 
 it("complains of nothing, asks no other origin, and weighs little", async () => {

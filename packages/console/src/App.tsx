@@ -4,7 +4,7 @@ import { signal } from "@preact/signals"
 import { useEffect, useMemo, useState } from "preact/hooks"
 import { type ApiError, call } from "./service/api.ts"
 import { asApiError, useLoad } from "./service/load.ts"
-import { account, chooseAccount, linkTo, nameAccount, page, parameters } from "./service/route.ts"
+import { account, chooseAccount, clearAddress, linkTo, nameAccount, page, parameters } from "./service/route.ts"
 import {
   accountChanges,
   accountCount,
@@ -87,7 +87,8 @@ const pages: ReadonlyArray<PageEntry> = [
 export const App = () => {
   if (session.value === undefined) return <Waiting what="Signing in" />
   // The pages ask anew once they are shown again.
-  if (isSuspended.value) return <SuspendedPage onRetry={() => (isSuspended.value = false)} onSignOut={signOut} />
+  if (isSuspended.value)
+    return <SuspendedPage error={signOutError.value} onRetry={() => (isSuspended.value = false)} onSignOut={signOut} />
   if (session.value === null) return <SignInPage reason={endedBecause.value} />
   return <Shell />
 }
@@ -104,7 +105,10 @@ const Shell = () => {
   const current = shown.find(({ name }) => name === page.value) ?? (isStart() ? shown[0] : undefined)
   const title = current?.title ?? "No such page"
   const [isOpen, setOpen] = useState(false)
-  useEffect(() => setOpen(false), [page.value])
+  useEffect(() => {
+    setOpen(false)
+    signOutError.value = undefined
+  }, [page.value])
   useEffect(nameAccount, [page.value, parameters.value, account.value])
   useEffect(() => {
     document.title = `${title} · Muniment`
@@ -149,6 +153,7 @@ const Shell = () => {
           <span class="badge accent">{session.value?.operator?.role ?? "account"}</span>
         </header>
         <UndoOffer />
+        {signOutError.value !== undefined && <Refused error={signOutError.value} />}
         <main id="main" tabIndex={-1}>
           <h1 class="hidden">{title}</h1>
           {current === undefined ? <NoSuchPage first={shown[0]} /> : <Shown entry={current} isOperator={isOperator} />}
@@ -284,12 +289,26 @@ const AccountSearch = ({ names }: { readonly names: ReadonlyArray<string> }) => 
   )
 }
 
-const signOut = (): void => {
-  void call("DELETE", "/console/session").finally(() => {
-    endedBecause.value = "You have signed out."
-    isSuspended.value = false
-    session.value = null
-  })
+/** Why the last attempt to sign out failed: the session goes on. */
+const signOutError = signal<ApiError | undefined>(undefined)
+
+const signOut = async (): Promise<void> => {
+  signOutError.value = undefined
+  try {
+    await call("DELETE", "/console/session")
+  } catch (cause) {
+    const error = asApiError(cause)
+    // 401: it had ended already.
+    if (error.status !== 401) {
+      signOutError.value = error
+      return
+    }
+  }
+  endedBecause.value = "You have signed out."
+  isSuspended.value = false
+  session.value = null
+  // It names what was looked for, and by whom it was said: nothing for whoever signs in next.
+  clearAddress()
 }
 
 /** Sign-in: an operator by a link of the command line or a secret, an account by its key. */

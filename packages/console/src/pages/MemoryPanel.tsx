@@ -1,7 +1,7 @@
 /** One memory: its data, where it came from, its versions, its tags; delete. */
 import type { HistoryEntry } from "@muniment/domain/Memory"
 import { useLayoutEffect, useRef, useState } from "preact/hooks"
-import { signal } from "@preact/signals"
+import { effect, signal } from "@preact/signals"
 import { asApiError, useLoad } from "../service/load.ts"
 import type { ApiError } from "../service/api.ts"
 import { tagsIn } from "../service/bulk.ts"
@@ -27,7 +27,7 @@ import { UserText } from "../ui/UserText.tsx"
 import { DataEditor } from "./DataEditor.tsx"
 import { allOf } from "../service/knowledge.ts"
 import { keyLabels } from "../service/operator.ts"
-import { isBound, may, mayChange } from "../service/session.ts"
+import { isBound, may, mayChange, session } from "../service/session.ts"
 import { Fact } from "../ui/Table.tsx"
 
 export const MemoryPanel = (given: {
@@ -360,3 +360,9 @@ const Quote = ({ message: { context, data } }: { readonly message: Memory }) => 
 
 /** The question that was asked last: whoever then looks for the memory that it did not find need not type it again. */
 export const lastQuestion = signal("")
+/** Of this account, and by whoever is signed in. */
+effect(() => {
+  void account.value
+  void session.value
+  lastQuestion.value = ""
+})

@@ -214,9 +214,11 @@ export const OwnAccount = () => {
 
 /** Instead of every page of an account whose keys open nothing now. */
 export const SuspendedPage = ({
+  error,
   onRetry,
   onSignOut
 }: {
+  readonly error: ApiError | undefined
   readonly onRetry: () => void
   readonly onSignOut: () => void
 }) => (
@@ -227,6 +229,7 @@ export const SuspendedPage = ({
         The operator of this service has suspended {session.value?.account ?? "it"}: its keys open nothing, here and in
         programs. Nothing is deleted, and all is as before once the operator resumes it. Ask them why.
       </p>
+      {error !== undefined && <Refused error={error} />}
       <div class="actions">
         <button type="button" class="primary" onClick={onRetry}>
           {session.value === null ? "Sign in again" : "Look again"}
