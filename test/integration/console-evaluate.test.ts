@@ -1,6 +1,6 @@
 /** Questions that searches should answer, asked in the console by one configuration or two, and what leads anywhere. */
 import { beforeAll, expect, it } from "vitest"
-import { expectAccessible, showPage, useBrowser, usePage } from "../support/Browser.ts"
+import { expectAccessible, openPage, showPage, useBrowser, usePage } from "../support/Browser.ts"
 import { fact } from "../support/MemoryCalls.ts"
 import { withoutModel } from "../support/SharedServer.ts"
 import { type Answer, patienceMillis } from "../support/TestServer.ts"
@@ -34,6 +34,12 @@ const { page, watched } = usePage(browser, server, {
 const patience = { timeout: patienceMillis }
 
 const feedbackOf = async (id: string) => (await server.call("GET", `/v1/memories/${id}`, { key })).body.memory.feedback
+
+/** Makes a question of it. */
+const ask = async (id: string, query: string) =>
+  expect(
+    (await server.call("POST", `/v1/memories/${id}/feedback`, { key, body: { useful: true, query } })).status
+  ).toBe(200)
 
 const main = () => page.getByRole("main")
 const dialog = () => page.getByRole("dialog")
@@ -149,6 +155,108 @@ it("has no fault of accessibility on Evaluate", async () => {
       await run(at === 0 ? "Run" : "Run again")
     })
   }
+})
+
+it("ends a run whatever it meets: the limit of calls, which it waits for, and a memory that is gone meanwhile", async () => {
+  const memories = [fact("hammer", "on the wall"), fact("saw", "under the bench"), fact("chisel", "in the drawer")]
+  const [hammer, saw, chisel] = await store({ agentId: "tools", memories })
+  await ask(hammer.id, "hammer wall")
+  await ask(saw.id, "saw bench")
+  await showPage(page, "#/memories")
+  await showPage(page, "#/evaluate?agentId=tools")
+  await row("saw bench").waitFor()
+  expect((await server.call("DELETE", `/v1/memories/${saw.id}`, { key })).status).toBe(200)
+  let refusals = 1
+  await page.route("**/v1/memories/search", (route) =>
+    refusals-- > 0
+      ? route.fulfill({
+          status: 429,
+          headers: { "retry-after": "2" },
+          json: { success: false, error: "too many", code: "rate_limited" }
+        })
+      : route.continue()
+  )
+  await page.getByRole("button", { name: "Run", exact: true }).click()
+  await page.getByText("2 questions, 0 asked, waits 2 s for the limit of calls").waitFor()
+  await page.getByRole("button", { name: "Run again" }).waitFor()
+  await page.unroute("**/v1/memories/search")
+  await row("saw bench").getByText("not found").waitFor()
+  await row("saw bench").getByText("Why is not known.").waitFor()
+  await row("hammer wall").getByRole("cell", { name: "1", exact: true }).first().waitFor()
+  await past()
+    .getByRole("img", { name: /hit@1: last 0.5/ })
+    .waitFor()
+  expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("429"), expect.stringContaining("404")])
+  // What the set has now is shown beside what the run found.
+  await row("hammer wall").getByRole("button", { name: "Drop hammer wall" }).click()
+  await row("hammer wall").waitFor({ state: "detached" })
+  await page.getByRole("button", { name: "Add a question …" }).click()
+  await dialog().getByLabel("Question").fill("chisel drawer")
+  const words = dialog().getByLabel("Words of the memory that it should find, or its id")
+  const offered = dialog().getByRole("list", { name: "Memories with these words" }).getByRole("button")
+  await words.fill("hammer ")
+  await offered.filter({ hasText: "on the wall" }).click()
+  expect(await words.inputValue()).toBe("hammer ")
+  const button = dialog().getByRole("button", { name: "Add" })
+  await expect.poll(() => button.isEnabled(), patience).toBe(true)
+  await words.fill(chisel.id)
+  await offered.filter({ hasText: "in the drawer" }).waitFor()
+  expect(await button.isDisabled()).toBe(true)
+  await offered.click()
+  await button.click()
+  await dialog().waitFor({ state: "detached" })
+  await row("chisel drawer").waitFor()
+  expect(await feedbackOf(chisel.id)).toMatchObject([{ query: "chisel drawer", useful: true }])
+})
+
+it("keeps no set and no saved filter in the browser that names a subject who was erased", async () => {
+  const place = { agentId: "desk", subjectId: "eve-3" }
+  const [{ id }] = await store({ ...place, memories: [fact("Eve", "knows the vault")] })
+  await ask(id, "vault")
+  await showPage(page, "#/evaluate?subjectId=eve-3")
+  await row("vault").waitFor()
+  await run("Run")
+  await page.getByRole("button", { name: "Save filters …" }).click()
+  await dialog().getByLabel("Name").fill("hers")
+  await dialog().getByRole("button", { name: "Save" }).click()
+  await dialog().waitFor({ state: "detached" })
+  const kept = async () => String(await page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage })"))
+  expect((await kept()).split("eve-3").length).toBeGreaterThan(2)
+  await showPage(page, "#/subjects?subjectId=eve-3")
+  await page.getByRole("button", { name: "Erase …" }).click()
+  await dialog().getByLabel("Type erase to go on").fill("erase")
+  await dialog().getByRole("button", { name: "Erase" }).click()
+  await page.getByText("1 memory about eve-3 is erased.").waitFor()
+  expect(await kept()).not.toContain("eve-3")
+  expect(await kept()).toContain("toys")
+})
+
+it("shows an account that signs in after another the runs of its own alone", async () => {
+  const other = await server.newAccount("another")
+  const own = await openPage(browser, server)
+  const signIn = async (secret: string) => {
+    await own.page.goto(`${server.url}/console`)
+    await own.page.getByLabel("API key of an account").fill(secret)
+    await own.page.getByRole("button", { name: "Sign in" }).click()
+    await own.page.getByRole("navigation", { name: "Pages" }).waitFor()
+  }
+  const sets = () => own.page.getByLabel("Set of questions").locator("option").allInnerTexts()
+  await signIn(key)
+  await showPage(own.page, "#/evaluate?agentId=tools")
+  await own.page.getByRole("button", { name: "Run", exact: true }).click()
+  await own.page.getByRole("button", { name: "Run again" }).waitFor()
+  await own.page.getByRole("button", { name: "Sign out" }).click()
+  await own.page.getByText("You have signed out.").waitFor()
+  await signIn(other)
+  await showPage(own.page, "#/evaluate")
+  await own.page.getByText("No questions in this set").waitFor()
+  expect(await sets()).toEqual(["all questions"])
+  await own.page.getByRole("button", { name: "Sign out" }).click()
+  await signIn(key)
+  await showPage(own.page, "#/evaluate")
+  await expect.poll(sets, patience).toContain("agent tools")
+  expect([own.complaints, own.foreign]).toEqual([[], []])
+  await own.page.context().close()
 })
 
 it("keeps feedback for the question whose hits are shown, and shows none of another question's", async () => {

@@ -182,6 +182,7 @@ it("keeps nothing of an erased person, whose memories were in the bin, nor offer
   await offer().getByText("1 memory deleted.").waitFor()
   await showPage(page, "#/subjects?subjectId=eve")
   await page.getByRole("button", { name: "Erase …" }).click()
+  await dialog().getByLabel("Type erase to go on").fill("erase")
   await dialog().getByRole("button", { name: "Erase" }).click()
   await page.getByText("1 memory about eve is erased.").waitFor()
   expect(await offer().count()).toBe(0)

@@ -21,14 +21,16 @@ import {
   keyOf,
   nameOf,
   type PastRun,
+  type Progress,
   questionsOf,
   type QuestionSet,
   runsOfSet,
   setsRun,
   usual
 } from "../service/runs.ts"
-import { decimal } from "../service/text.ts"
-import { count } from "../service/words.ts"
+import { patiently } from "../service/exporting.ts"
+import { decimal, duration } from "../service/text.ts"
+import { count, countOf, sentence } from "../service/words.ts"
 import { mayChange } from "../service/session.ts"
 import { Check, FormDialog, Input } from "../ui/Dialog.tsx"
 import { Choice, FacetField, Field, Filters } from "../ui/Field.tsx"
@@ -230,7 +232,7 @@ const Questions = (given: {
 }) => {
   const { cases, configurations, set } = given
   const [run, setRun] = useState<Run | undefined>(undefined)
-  const [done, setDone] = useState<number | undefined>(undefined)
+  const [progress, tell] = useState<Progress | undefined>(undefined)
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const [, redraw] = useState({})
   const [chosen, setBefore] = useState("")
@@ -245,12 +247,14 @@ const Questions = (given: {
   useEffect(() => () => controller.abort(), [])
   const start = async (): Promise<void> => {
     const { signal } = controller
-    const asked = await askAll(cases, configurations, signal, setDone)
+    const asked = await askAll(cases, configurations, signal, tell)
     const reasons = new Map<string, ReadonlyArray<string>>()
     for (const one of asked.filter(isMissed).slice(0, reasonsMax)) {
-      reasons.set(keyOf(one), await reasonsOf(one, configurations, signal))
+      const wait = (waits: number): void => tell({ done: asked.length, waits })
+      reasons.set(keyOf(one), await reasonsOf(one, configurations, wait, signal))
     }
     const at = now()
+    setRun({ at, asked, configurations, reasons })
     keepRuns(
       configurations.map((configuration, index) => ({
         at,
@@ -261,14 +265,13 @@ const Questions = (given: {
         places: Object.fromEntries(asked.map((one) => [nameOf(one), one.places[index] ?? 0]))
       }))
     )
-    setRun({ at, asked, configurations, reasons })
   }
   const begin = (): void => {
-    setDone(0)
+    tell({ done: 0 })
     showError(undefined)
     start()
       .catch((cause: unknown) => showError(asApiError(cause)))
-      .finally(() => setDone(undefined))
+      .finally(() => tell(undefined))
   }
   const drop = (one: Case): void => {
     dropQuestion(one).then(given.onDropped, (cause: unknown) => showError(asApiError(cause)))
@@ -277,12 +280,13 @@ const Questions = (given: {
     <>
       <div class="head">
         <p role="status">
-          {count(cases.length)} {cases.length === 1 ? "question" : "questions"}
+          {countOf(cases.length, "question")}
           {cases.length === casesMax && `, the first ${count(casesMax)} of this set`}
-          {done !== undefined && `, ${count(done)} asked`}
+          {progress !== undefined && `, ${count(progress.done)} asked`}
+          {progress?.waits !== undefined && `, waits ${duration(progress.waits)} for the limit of calls`}
         </p>
-        <button type="button" class="primary" disabled={done !== undefined} onClick={begin}>
-          {done === undefined ? (run === undefined ? "Run" : "Run again") : "Asking …"}
+        <button type="button" class="primary" disabled={progress !== undefined} onClick={begin}>
+          {progress === undefined ? (run === undefined ? "Run" : "Run again") : "Asking …"}
         </button>
       </div>
       {error !== undefined && <Refused error={error} />}
@@ -301,7 +305,7 @@ const Questions = (given: {
       <GrowingTable
         label="Questions"
         columns={questionColumns(run, before, drop)}
-        rows={run === undefined ? cases : worstFirst(run.asked, before)}
+        rows={run === undefined ? cases : worstFirst(casesAsked(cases, run.asked), before)}
         keyOf={keyOf}
         empty="No question."
       />
@@ -315,24 +319,42 @@ const isMissed = ({ places }: Asked): boolean => places.includes(0)
 const reasonsOf = async (
   one: Asked,
   configurations: ReadonlyArray<Configuration>,
+  wait: (seconds: number) => void,
   signal: AbortSignal
 ): Promise<ReadonlyArray<string>> => {
   const reasons: Array<string> = []
   for (const [at, { include }] of configurations.entries()) {
     if (one.places[at] !== 0) continue
     const question = { query: one.query, agentId: one.agentId, subjectId: one.subjectId, include }
-    const found = await whyNotFound(one.expected[0] ?? "", question, signal)
-    reasons.push(...found.reasons.map((reason) => (configurations.length === 1 ? reason : `${letters[at]}: ${reason}`)))
+    const found = await patiently(() => whyNotFound(one.expected[0] ?? "", question, signal), wait, signal).then(
+      ({ reasons: all }) => all,
+      (cause: unknown) => {
+        if (signal.aborted) throw cause
+        // Such as of a memory that was deleted meanwhile: the run is none the less whole.
+        return [`Why is not known. ${sentence(asApiError(cause).message)}`]
+      }
+    )
+    reasons.push(...found.map((reason) => (configurations.length === 1 ? reason : `${letters[at]}: ${reason}`)))
   }
   return reasons
 }
 
-const worst = ({ places }: Asked): number => Math.max(...places.map((place) => (place === 0 ? Infinity : place)))
+/** The questions of the set now: of those that were asked in the run, with their places. */
+const casesAsked = (cases: ReadonlyArray<Case>, asked: ReadonlyArray<Asked>): ReadonlyArray<Case> => {
+  const known = new Map(asked.map((one) => [keyOf(one), one]))
+  return cases.map((one) => ({ ...known.get(keyOf(one)), ...one }))
+}
 
-/** Those that lost most since the run before, then those that are found last. */
-const worstFirst = (asked: ReadonlyArray<Asked>, before: PastRun | undefined): ReadonlyArray<Asked> => {
-  const lost = (one: Asked): number => Math.max(0, (before === undefined ? 0 : lossOf(one, before)) ?? 0)
-  return asked.toSorted(
+const worst = (one: Case): number =>
+  Math.max(0, ...(asAsked(one)?.places ?? []).map((place) => (place === 0 ? Infinity : place)))
+
+/** Those that lost most since the run before, then those that are found last, then those that were not asked. */
+const worstFirst = (cases: ReadonlyArray<Case>, before: PastRun | undefined): ReadonlyArray<Case> => {
+  const lost = (one: Case): number => {
+    const asked = asAsked(one)
+    return Math.max(0, (asked === undefined || before === undefined ? 0 : lossOf(asked, before)) ?? 0)
+  }
+  return cases.toSorted(
     (one, other) => lost(other) - lost(one) || (worst(other) === worst(one) ? 0 : worst(other) - worst(one))
   )
 }

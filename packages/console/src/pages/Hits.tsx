@@ -173,23 +173,29 @@ const MissingMemory = () => (
 )
 
 interface Choosing {
-  /** Id. */
+  /** Id; "": none yet. */
   readonly chosen?: string
+  /** Another, or "" where the words no longer offer the one that was chosen. */
   readonly onChoose: (id: string) => void
 }
 
 /** Chooses a memory by words of its own or by its id. */
 export const MemoryChoice = (given: Choosing & { readonly label: string }) => {
-  const [words, setWords] = useState("")
+  const { chosen = "", label, onChoose } = given
+  const [text, setText] = useState("")
+  const words = text.trim()
   return (
     <>
       <Field
-        label={given.label}
-        value={words}
+        label={label}
+        value={text}
         placeholder="invoice wrong address"
-        onValue={(text) => setWords(text.trim())}
+        onValue={(next) => {
+          setText(next)
+          if (chosen !== "" && next.trim() !== words) onChoose("")
+        }}
       />
-      {words !== "" && <Offered key={words} words={words} {...given} />}
+      {words !== "" && <Offered key={words} words={words} chosen={chosen} onChoose={onChoose} />}
     </>
   )
 }

@@ -6,7 +6,7 @@ import { effect, signal } from "@preact/signals"
 import { parsed } from "./json.ts"
 import { change, parameters } from "./route.ts"
 import { session } from "./session.ts"
-import { offered } from "./undo.ts"
+import { erasedSubject, offered } from "./undo.ts"
 
 type Values = Readonly<Record<string, string>>
 
@@ -87,3 +87,11 @@ export const forgetFilter = (place: string, name: string): void => replace({ pla
 /** Sets these filters and no other. */
 export const applyFilter = (names: ReadonlyArray<string>, name: string, values: Values): void =>
   change({ ...Object.fromEntries(names.map((each) => [each, ""])), ...values, [nameParameter]: name })
+
+/** What is erased leaves no filter that names it. */
+erasedSubject.subscribe((erased) => {
+  const left = all.value.filter(({ values }) => erased === undefined || values["subjectId"] !== erased.subjectId)
+  if (left.length === all.value.length) return
+  localStorage.setItem(storageKey(), JSON.stringify(left))
+  all.value = left
+})

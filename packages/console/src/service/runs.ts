@@ -3,10 +3,13 @@
  * are kept as feedback with the memories, which they go with; runs in this browser, as figures and ids: no question and
  * no memory outlives its erasure here.
  */
+import { patiently } from "./exporting.ts"
 import { allOf, searched } from "./knowledge.ts"
 import { type Found, giveFeedback, type Memory, systemText } from "./memories.ts"
 import { account } from "./route.ts"
 import { parsed } from "./json.ts"
+import { session } from "./session.ts"
+import { erasedSubject } from "./undo.ts"
 
 /** A question within an agent and a subject, and the memories that were of use for it. */
 export interface Case {
@@ -63,19 +66,29 @@ export const questionsOf = async (set: QuestionSet, signal: AbortSignal): Promis
   return casesOf(memories).slice(0, casesMax)
 }
 
-/** One after the other: a run takes no more of the service than one caller. */
+/** How far a run is. */
+export interface Progress {
+  readonly done: number
+  /** Seconds until the service takes the next call; undefined: it goes on. */
+  readonly waits?: number
+}
+
+/** One after the other, and as slowly as the plan wants it: a run takes no more of the service than one caller. */
 export const askAll = async (
   cases: ReadonlyArray<Case>,
   configurations: ReadonlyArray<Configuration>,
   signal: AbortSignal,
-  tell: (done: number) => void
+  tell: (progress: Progress) => void
 ): Promise<ReadonlyArray<Asked>> => {
   const asked: Array<Asked> = []
   for (const one of cases) {
     const places: Array<number> = []
-    for (const configuration of configurations) places.push(await placeOf(one, configuration, signal))
+    for (const configuration of configurations) {
+      const ask = () => placeOf(one, configuration, signal)
+      places.push(await patiently(ask, (waits) => tell({ done: asked.length, waits }), signal))
+    }
     asked.push({ ...one, places })
-    tell(asked.length)
+    tell({ done: asked.length })
   }
   return asked
 }
@@ -118,7 +131,8 @@ export interface PastRun {
 }
 
 const runsMax = 200
-const storageKey = (): string => `muniment.runs.${account.value}`
+/** An operator's is of the account that is looked at. */
+const storageKey = (): string => `muniment.runs.${session.value?.account ?? account.value}`
 
 export const pastRuns = (): ReadonlyArray<PastRun> => {
   const runs = parsed(localStorage.getItem(storageKey()) ?? "[]")
@@ -126,6 +140,13 @@ export const pastRuns = (): ReadonlyArray<PastRun> => {
 }
 
 export const forgetRuns = (): void => localStorage.removeItem(storageKey())
+
+/** What is erased leaves no set of questions that names it. */
+erasedSubject.subscribe((erased) => {
+  if (erased === undefined) return
+  const left = pastRuns().filter(({ set }) => set.subjectId !== erased.subjectId)
+  localStorage.setItem(storageKey(), JSON.stringify(left))
+})
 
 export const keepRuns = (runs: ReadonlyArray<PastRun>): void => {
   const all = [...pastRuns(), ...runs].slice(-runsMax)

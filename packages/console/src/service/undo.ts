@@ -77,6 +77,9 @@ const drop = (gone: ReadonlyArray<Binned>): void => {
 
 export const emptyBin = (): void => drop(binned())
 
+/** Who was erased last with all that is known of them: what this browser keeps by their name goes too. */
+export const erasedSubject = signal<{ readonly subjectId: string } | undefined>(undefined)
+
 /** Erased memories: nothing brings them back. */
 export const forget = (filters: Readonly<Record<string, unknown>>): void => {
   const isErased = ({ memory }: Binned): boolean =>
@@ -88,6 +91,8 @@ export const forget = (filters: Readonly<Record<string, unknown>>): void => {
           : systemText(memory, name) === value
     )
   drop(all.value.filter((one) => one.account === account.value && isErased(one)))
+  const { subjectId, ...others } = filters
+  if (typeof subjectId === "string" && Object.keys(others).length === 0) erasedSubject.value = { subjectId }
   changed()
 }
 
