@@ -112,6 +112,47 @@ it("adds calls up by operation and account, and leads to those of one account wi
   await expect.poll(() => page.url()).toMatch(/#\/live\?.*operation=memories.create&by=all.*account=research/)
 })
 
+it("draws what was counted, at its own time, and calls nothing refused because its client left", async () => {
+  const [one] = (await server.asOperator("GET", "/admin/requests?limit=1")).body.requests
+  const at = Date.parse("2026-01-02T03:04:05Z")
+  const calledAt = async (times: ReadonlyArray<number>) => {
+    const told = [200, 404, 499, 401].map((status, place) => ({
+      ...one,
+      id: one.id + place,
+      status,
+      at: times[place],
+      account: status === 401 ? null : "research"
+    }))
+    const answer = { success: true, requests: told.toSorted((one, other) => other.at! - one.at!) }
+    await page.route(/admin\/requests\?/, (route) =>
+      route.fulfill({ json: route.request().url().includes("after=") ? { ...answer, requests: [] } : answer })
+    )
+    await showPage(page, "#/audit")
+    await showPage(page, "#/live?account=research")
+  }
+  const chart = main().locator("figure.chart")
+  await calledAt([at, at + 100, at + 200, at + 300])
+  // All in one step.
+  await chart.getByRole("img", { name: /all: last 4.*refused: last 2.*errors: last 0/ }).waitFor()
+  await chart.locator("summary").click()
+  const rows = chart.locator("tbody tr")
+  await expect.poll(() => rows.locator("td").first().innerText()).toMatch(/^2026-01-0\d \d\d:\d\d:05$/)
+  expect(await rows.count()).toBe(1)
+  expect(await chart.locator(".reading").textContent()).toMatch(/^Last: 2026-01-0\d \d\d:\d\d:05$/)
+  await main().getByText("Where the time of these 4 calls went").click()
+  const sums = page.getByRole("region", { name: "By operation and account" }).locator("tbody tr")
+  await sums.filter({ hasText: "not known" }).first().waitFor()
+  expect(await sums.filter({ hasText: "not known" }).getByRole("link").count()).toBe(0)
+  await page.unroute(/admin\/requests\?/)
+  // In four seconds, each with its own time.
+  await calledAt([at, at + 1_000, at + 2_000, at + 3_000])
+  await chart.locator("summary").click()
+  await expect
+    .poll(async () => (await rows.locator("td:first-child").allInnerTexts()).map((text) => text.slice(-3)))
+    .toEqual([":08", ":07", ":06", ":05"])
+  await page.unroute(/admin\/requests\?/)
+})
+
 it("is where the tile of errors leads, with them as the filter", async () => {
   await showPage(page, "#/overview")
   await main().locator(".tile").filter({ hasText: "Errors" }).locator("dd > a").click()

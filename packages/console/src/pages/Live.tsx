@@ -1,6 +1,6 @@
 /** What happens now: calls with their outcome and where their time went, and changes of an account. Never content. */
 import type { CallStage } from "@muniment/domain/StageTimes"
-import type { RequestRecord } from "@muniment/domain/Operations"
+import type { clientLeft as contractClientLeft, RequestRecord } from "@muniment/domain/Operations"
 import { type ComponentChildren, Fragment } from "preact"
 import { useMemo, useState } from "preact/hooks"
 import { useLoad } from "../service/load.ts"
@@ -157,13 +157,17 @@ const chartSteps = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_
 )
 const chartStepsMax = 60
 
-/** How many of the shown calls ended in each step, and how. */
+const clientLeft: typeof contractClientLeft = 499
+
+/** How many of the shown calls ended in each step, and how; a client that left was not refused. */
 const CallsChart = ({ calls }: { readonly calls: ReadonlyArray<RequestRecord> }) => {
   const ends = calls.map(({ at }) => at)
   const [first, last] = [Math.min(...ends), Math.max(...ends)]
   const stepMillis = chartSteps.find((step) => (last - first) / step < chartStepsMax) ?? 7 * 86_400_000
   const from = Math.floor(first / stepMillis) * stepMillis
-  const steps = Math.max(2, Math.floor((last - from) / stepMillis) + 1)
+  const steps = Math.floor((last - from) / stepMillis) + 1
+  // A step alone stands in the middle.
+  const margin = steps === 1 ? stepMillis / 2 : 0
   const counted = (isCounted: (status: number) => boolean): ReadonlyArray<number> => {
     const counts = Array.from({ length: steps }, () => 0)
     for (const { at, status } of calls) {
@@ -177,15 +181,19 @@ const CallsChart = ({ calls }: { readonly calls: ReadonlyArray<RequestRecord> })
       title={`Calls in each ${duration(stepMillis / 1_000)}`}
       frame={{
         times: Array.from({ length: steps }, (_, at) => from + at * stepMillis),
-        from,
-        to: from + (steps - 1) * stepMillis,
+        from: from - margin,
+        to: from + (steps - 1) * stepMillis + margin,
         stepMillis
       }}
       isArea
       text={count}
       lines={[
         { name: "all", tone: "a", values: counted(() => true) },
-        { name: "refused", tone: "b", values: counted((status) => status >= 400 && status < 500) },
+        {
+          name: "refused",
+          tone: "b",
+          values: counted((status) => status >= 400 && status < 500 && status !== clientLeft)
+        },
         { name: "errors", tone: "c", values: counted((status) => status >= 500) }
       ]}
     />
@@ -273,7 +281,8 @@ const Spent = ({ calls }: { readonly calls: ReadonlyArray<RequestRecord> }) => {
 
 interface Sum {
   readonly operation: string
-  readonly account: string
+  /** Null: not known. */
+  readonly account: string | null
   readonly calls: number
   readonly millis: number
   readonly median: number
@@ -282,9 +291,9 @@ interface Sum {
 
 /** That took the most time together first. */
 const sumsOf = (calls: ReadonlyArray<RequestRecord>): ReadonlyArray<Sum> =>
-  [...Map.groupBy(calls, ({ account, operation }) => JSON.stringify([operation, account ?? "not known"]))]
+  [...Map.groupBy(calls, ({ account, operation }) => JSON.stringify([operation, account]))]
     .map(([key, group]) => {
-      const [operation = "", account = ""]: ReadonlyArray<string> = JSON.parse(key)
+      const [operation, account]: [string, string | null] = JSON.parse(key)
       const took = group.map((one) => one.millis).sort((one, other) => one - other)
       return {
         operation,
@@ -299,7 +308,12 @@ const sumsOf = (calls: ReadonlyArray<RequestRecord>): ReadonlyArray<Sum> =>
 
 const sumColumns: ReadonlyArray<Column<Sum>> = [
   { title: "Operation", by: ({ operation }) => operation, cell: ({ operation }) => <code>{operation}</code> },
-  { title: "Account", by: ({ account }) => account, cell: ({ account }) => <a href={narrowed(account)}>{account}</a> },
+  {
+    title: "Account",
+    by: ({ account }) => account,
+    cell: ({ account }) =>
+      account === null ? <span class="muted">not known</span> : <a href={narrowed(account)}>{account}</a>
+  },
   { title: "Calls", isNumber: true, by: ({ calls }) => calls, cell: ({ calls }) => count(calls) },
   { title: "In all", isNumber: true, by: (sum) => sum.millis, cell: (sum) => millis(sum.millis) },
   { title: "Median", isNumber: true, by: ({ median }) => median, cell: ({ median }) => millis(median) },

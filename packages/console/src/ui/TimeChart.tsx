@@ -4,7 +4,7 @@
  */
 import { useMemo, useState } from "preact/hooks"
 import { timeMarks } from "../service/dates.ts"
-import { moment, shownIf } from "../service/text.ts"
+import { exactMoment, moment, shownIf } from "../service/text.ts"
 import { Table } from "./Table.tsx"
 
 interface ChartLine {
@@ -106,7 +106,8 @@ export const TimeChart = (given: {
             ))}
           </div>
           <p class="small muted reading" aria-hidden="true">
-            {at === undefined || frame.times[shown] === undefined ? "Now" : moment(frame.times[shown])}
+            {at === undefined && "Last: "}
+            {shownIf(frame.times[shown], momentOf(frame))}
           </p>
         </div>
       )}
@@ -114,6 +115,14 @@ export const TimeChart = (given: {
     </figure>
   )
 }
+
+/** With seconds where a minute has more than one step. */
+const momentOf = ({ stepMillis, times }: ChartFrame): ((at: number) => string) =>
+  stepMillis < minuteMillis || times.some((time, at) => time - (times[at - 1] ?? -Infinity) < minuteMillis)
+    ? exactMoment
+    : moment
+
+const minuteMillis = 60_000
 
 const AsTable = (given: {
   readonly title: string
@@ -138,7 +147,7 @@ const AsTable = (given: {
           rows={rows.toReversed()}
           keyOf={({ time }) => String(time)}
           columns={[
-            { title: "Time", cell: ({ time }) => moment(time) },
+            { title: "Time", cell: ({ time }) => momentOf(frame)(time) },
             ...lines.map(({ name, values }) => ({
               title: name,
               isNumber: true,
