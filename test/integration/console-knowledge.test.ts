@@ -268,7 +268,13 @@ it("tries data against a schema, also a changed one, saves the change and delete
   await shown.getByText("It would be accepted.").waitFor()
   const stored = async () => (await server.call("GET", "/v1/schemas/contact", { key })).body.schema
   expect((await stored()).uniqueOn).toEqual(["email"])
+  await shown.getByLabel("JSON Schema").fill("{")
   await shown.getByRole("button", { name: "Save" }).click()
+  await shown.getByRole("alert").waitFor()
+  await shown.getByLabel("JSON Schema").fill(changed)
+  await shown.getByRole("button", { name: "Save" }).click()
+  await shown.getByRole("alert").waitFor({ state: "detached" })
+  expect(watched.complaints.splice(0).every((text) => text.includes("400"))).toBe(true)
   await expect.poll(stored, patience).toMatchObject({ schema: changed, uniqueOn: ["level"] })
   await shown.getByText("unique on level").waitFor()
   await shown.getByRole("button", { name: "Delete …" }).click()

@@ -332,6 +332,7 @@ const Edit = (given: {
   const [isDeleting, setDeleting] = useState(false)
   const submit = (event: Event): void => {
     event.preventDefault()
+    showError(undefined)
     const { description, uniqueOn, schema: text } = draft
     saveSchema(schema.name, { description, uniqueOn: listOf(uniqueOn), schema: text }).then(
       given.onChanged,
@@ -396,6 +397,7 @@ const NewSchema = ({ onDone }: { readonly onDone: (name: string) => void }) => {
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const submit = (event: Event): void => {
     event.preventDefault()
+    showError(undefined)
     const { description, schema, uniqueOn } = draft
     registerSchema({ name, description, uniqueOn: listOf(uniqueOn), schema }).then(
       () => onDone(name),
