@@ -67,6 +67,28 @@ it("keeps as many as are to be kept, and says when a backup is damaged", async (
   expect((await state()).lastVerify.problem).toContain("faults")
 })
 
+it("reads out that it is at work and how it ended, and not the seconds that go by", async () => {
+  const startedAt = Date.now() - 3_000
+  await page.route("**/admin/backups", async (route) => {
+    const response = await route.fetch()
+    const running = { step: "backup", startedAt }
+    await route.fulfill({ response, json: { ...(await response.json()), running } })
+  })
+  const live = page.locator("main [aria-live=polite]")
+  await live.getByText("Backing up").waitFor()
+  const said = () =>
+    page.evaluate(`(() => {
+      const copy = document.querySelector("main [aria-live=polite]").cloneNode(true)
+      for (const hidden of copy.querySelectorAll("[aria-hidden=true]")) hidden.remove()
+      return copy.textContent
+    })()`)
+  const [shown, first] = [await live.innerText(), await said()]
+  await expect.poll(() => live.innerText(), patience).not.toBe(shown)
+  expect([await said(), first]).toEqual([first, expect.not.stringMatching(/ ago|\d s\b/)])
+  await page.unroute("**/admin/backups")
+  await live.getByText("Backing up").waitFor({ state: "detached" })
+})
+
 it("runs one command at a time, and is written into the audit log", async () => {
   const [one, other] = await Promise.all([
     server.asOperator("POST", "/admin/backups/runs"),

@@ -126,12 +126,13 @@ const StateFacts = ({ state }: { readonly state: BackupState }) => (
   </dl>
 )
 
+/** Read out as it changes, and nothing else: it says no time that goes on. */
 const Outcomes = ({ state: { lastRun, lastVerify, running } }: { readonly state: BackupState }) => (
   <div class="stack tight" aria-live="polite">
     {running !== null && (
       <p role="status">
-        <span class="spinner" aria-hidden="true" /> {running.step === "backup" ? "Backing up" : "Verifying"}, for{" "}
-        {duration((now() - running.startedAt) / 1_000)} …
+        <span class="spinner" aria-hidden="true" /> {running.step === "backup" ? "Backing up" : "Verifying"}
+        <span aria-hidden="true">, for {duration((now() - running.startedAt) / 1_000)} …</span>
       </p>
     )}
     {lastRun !== null && (
@@ -139,14 +140,14 @@ const Outcomes = ({ state: { lastRun, lastVerify, running } }: { readonly state:
         {lastRun.id === null
           ? "No backup was made"
           : `Backup ${lastRun.id}: ${count(lastRun.copiedFiles)} files copied (${bytes(lastRun.copiedBytes)})`}
-        {`, ${ago(lastRun.finishedAt)}. ${lastRun.problem ?? ""}`}
+        {`, ${moment(lastRun.finishedAt)}. ${lastRun.problem ?? ""}`}
       </Notice>
     )}
     {lastVerify !== null && (
       <Notice tone={lastVerify.problem === null ? "good" : "bad"}>
         {lastVerify.problem === null
-          ? `Verified ${ago(lastVerify.at)}: all ${count(lastVerify.files)} files of ${lastVerify.id} can be restored; memories and ledger are whole.`
-          : `Not verified, ${ago(lastVerify.at)}. ${lastVerify.problem}`}
+          ? `Verified ${moment(lastVerify.at)}: all ${count(lastVerify.files)} files of ${lastVerify.id} can be restored; memories and ledger are whole.`
+          : `Not verified, ${moment(lastVerify.at)}. ${lastVerify.problem}`}
         {lastVerify.faults.length > 0 && (
           <ul>
             {lastVerify.faults.map(({ file, reason }) => (

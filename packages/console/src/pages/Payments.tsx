@@ -8,7 +8,7 @@ import { dollars, listPayments } from "../service/operator.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { may } from "../service/session.ts"
 import { ago, duration, moment } from "../service/text.ts"
-import { count } from "../service/words.ts"
+import { count, countOf } from "../service/words.ts"
 import { Filters, Choice, Field } from "../ui/Field.tsx"
 import { GrowingTable, type Column } from "../ui/Table.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
@@ -83,7 +83,7 @@ export const Payments = () => {
       </Filters>
       {asked !== undefined && (
         <Notice tone={asked.silent.length === 0 ? "good" : "bad"}>
-          {count(asked.looked)} payments without an end were looked up
+          {countOf(asked.looked, "payment")} without an end {asked.looked === 1 ? "was" : "were"} looked up
           {asked.silent.length === 0
             ? "; what the chains said is below."
             : `, but no node of ${asked.silent.join(" and ")} answered.`}

@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import { type ApiError, call } from "../service/api.ts"
 import { asApiError, useLoad } from "../service/load.ts"
-import { browserName, count } from "../service/words.ts"
+import { browserName, count, countOf } from "../service/words.ts"
 import { may, session } from "../service/session.ts"
 import { ago, moment, type Outcome, trialOutcome } from "../service/text.ts"
 import { FormDialog } from "../ui/Dialog.tsx"
@@ -145,7 +145,7 @@ const test = async (): Promise<Outcome> => trialOutcome(await call("POST", "/adm
 
 const resend = async (): Promise<Outcome> => {
   const { resent } = await call("POST", "/admin/webhooks/resend", { body: {} })
-  return { tone: "good", text: `${count(resent)} messages are due again.` }
+  return { tone: "good", text: `${countOf(resent, "message")} ${resent === 1 ? "is" : "are"} due again.` }
 }
 
 const tones: Readonly<Record<WebhookRecord["state"], string>> = { pending: "warn", delivered: "good", failed: "bad" }

@@ -6,7 +6,7 @@ import { tagsIn } from "../service/bulk.ts"
 import { asApiError, useLoad } from "../service/load.ts"
 import { mayChange } from "../service/session.ts"
 import { ago, moment, type Outcome, trialOutcome } from "../service/text.ts"
-import { count } from "../service/words.ts"
+import { count, countOf } from "../service/words.ts"
 import { Check, FormDialog, Input } from "../ui/Dialog.tsx"
 import { Choice } from "../ui/Field.tsx"
 import { Notice, Refused, Show } from "../ui/Notice.tsx"
@@ -72,7 +72,7 @@ export const Webhooks = ({ account }: { readonly account?: string }) => {
                   onTest={() => run(post(hook, "test"), trialOutcome)}
                   onRepeat={() =>
                     run(post(hook, "deliveries/repeat"), ({ repeated }) =>
-                      done(`${count(repeated)} messages are due again.`)
+                      done(`${countOf(repeated, "message")} ${repeated === 1 ? "is" : "are"} due again.`)
                     )
                   }
                 />
@@ -138,8 +138,11 @@ const Asked = (given: {
           onClose={close}
         >
           <p>
-            Nothing more is sent to {question.hook.url}, and {count(question.hook.pending)} messages that wait go with
-            it. This cannot be undone.
+            Nothing more is sent to {question.hook.url}; with it{" "}
+            {question.hook.pending === 1
+              ? "goes the message that waits"
+              : `go ${countOf(question.hook.pending, "message")} that wait`}
+            . This cannot be undone.
           </p>
         </FormDialog>
       )
