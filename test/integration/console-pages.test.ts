@@ -291,7 +291,17 @@ it("shows why a question found what it found, and the same call for programs", a
   await page.getByRole("searchbox").fill("where is item 7")
   await page.getByRole("searchbox").press("Enter")
   await page.getByRole("region", { name: "Found" }).getByText("Why it stands here").first().click()
-  await page.getByRole("region", { name: "The same call" }).getByText("curl").first().waitFor()
+  const call = page.getByRole("region", { name: "The same call" })
+  const copied = () => page.evaluate("navigator.clipboard.readText()")
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"])
+  await call.getByRole("button", { name: "Copy" }).click()
+  await call.getByRole("button", { name: "Copied" }).waitFor()
+  expect(await copied()).toMatch(/^curl /)
+  await call.getByRole("button", { name: "Python" }).click()
+  await call.getByRole("button", { name: "Copy", exact: true }).click()
+  await call.getByRole("button", { name: "Copied" }).waitFor()
+  expect(await copied()).toBe(await call.locator("pre").textContent())
+  await page.context().clearPermissions()
 })
 
 it("keeps with a memory whether it was of use for a question, and shows that", async () => {

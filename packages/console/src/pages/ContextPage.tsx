@@ -2,12 +2,13 @@
  * The context that `POST /v1/context` gives an agent: its text, the tokens of each section, each line with its memory.
  */
 import type { ContextAnswer } from "@muniment/domain/Context"
-import { useState } from "preact/hooks"
+import { useRef } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { now } from "../service/browser.ts"
 import { useLoad } from "../service/load.ts"
 import { change, linkTo, parameters } from "../service/route.ts"
 import { count, countOf } from "../service/words.ts"
+import { CopyButton } from "../ui/CopyButton.tsx"
 import { FacetField, Field, Filters } from "../ui/Field.tsx"
 import { Empty, Show, Stored } from "../ui/Notice.tsx"
 import { UserText } from "../ui/UserText.tsx"
@@ -168,16 +169,24 @@ const Lines = ({ section: { items, name } }: { readonly section: Section }) => (
 )
 
 const PastedText = ({ text }: { readonly text: string }) => {
-  const [isCopied, setCopied] = useState(false)
+  const shown = useRef<HTMLPreElement>(null)
   return (
     <section class="card stack" aria-label="The text">
       <div class="head">
         <h2>The text</h2>
-        <button type="button" onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}>
-          {isCopied ? "Copied" : "Copy"}
-        </button>
+        {text !== "" && (
+          <div class="actions">
+            <CopyButton text={text} shown={shown} />
+          </div>
+        )}
       </div>
-      {text === "" ? <p class="muted">Nothing is known: an empty text.</p> : <pre tabIndex={0}>{text}</pre>}
+      {text === "" ? (
+        <p class="muted">Nothing is known: an empty text.</p>
+      ) : (
+        <pre tabIndex={0} ref={shown}>
+          {text}
+        </pre>
+      )}
     </section>
   )
 }

@@ -1,11 +1,12 @@
 /** Keys of one account: made, with a secret that is shown once, and revoked. */
-import { useState } from "preact/hooks"
+import { useRef, useState } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { useLoad } from "../service/load.ts"
 import { type Key, listKeys, madeBy, works } from "../service/operator.ts"
 import { may, mayChange } from "../service/session.ts"
 import { ago, moment } from "../service/text.ts"
 import { count } from "../service/words.ts"
+import { CopyButton } from "../ui/CopyButton.tsx"
 import { Check, Dialog, FormDialog, Input } from "../ui/Dialog.tsx"
 import { Notice, Show } from "../ui/Notice.tsx"
 
@@ -154,15 +155,15 @@ export const Secret = ({
   readonly secret: string
   readonly onClose: () => void
 }) => {
-  const [isCopied, setCopied] = useState(false)
+  const shown = useRef<HTMLPreElement>(null)
   return (
     <Dialog title={title} onClose={onClose} isKept>
       <Notice tone="warn">This is the only time that it is shown.</Notice>
-      <pre tabIndex={0}>{secret}</pre>
+      <pre tabIndex={0} ref={shown}>
+        {secret}
+      </pre>
       <div class="actions">
-        <button type="button" onClick={() => void navigator.clipboard.writeText(secret).then(() => setCopied(true))}>
-          {isCopied ? "Copied" : "Copy"}
-        </button>
+        <CopyButton text={secret} shown={shown} />
         <button type="button" class="primary" onClick={onClose}>
           I have stored it
         </button>

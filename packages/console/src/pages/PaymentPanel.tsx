@@ -5,13 +5,14 @@
 import type { ServiceStatus } from "@muniment/domain/api/AdminApi"
 import type { PaymentRecord } from "@muniment/domain/Operations"
 import type { PaymentNetwork } from "@muniment/domain/Payment"
-import { useState } from "preact/hooks"
+import { useRef } from "preact/hooks"
 import { call } from "../service/api.ts"
 import { now } from "../service/browser.ts"
 import { type Loaded, useLoad } from "../service/load.ts"
 import { amount, dollars } from "../service/operator.ts"
 import { linkTo } from "../service/route.ts"
 import { ago, duration, exactMoment } from "../service/text.ts"
+import { CopyButton } from "../ui/CopyButton.tsx"
 import { SidePanel } from "../ui/Dialog.tsx"
 import { Notice, Refused } from "../ui/Notice.tsx"
 import { Fact } from "../ui/Table.tsx"
@@ -111,20 +112,16 @@ export const PaymentPanel = (given: { readonly payment: PaymentRecord; readonly 
 
 /** The whole of a text that nobody types, to be copied; `link` leads to a page about it. */
 const Whole = (given: { readonly name: string; readonly text: string | null; readonly link?: string | null }) => {
-  const [isCopied, setCopied] = useState(false)
+  const shown = useRef<HTMLSpanElement>(null)
   const { link, name, text } = given
   if (text === null) return <Fact name={name}>none yet</Fact>
   return (
     <Fact name={name}>
-      <span class="mono">{text}</span>
+      <span class="mono" ref={shown}>
+        {text}
+      </span>
       <span class="actions">
-        <button
-          type="button"
-          class="plain"
-          onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
-        >
-          {isCopied ? "Copied" : "Copy"} <span class="hidden">{name}</span>
-        </button>
+        <CopyButton name={name} text={text} shown={shown} />
         {typeof link === "string" && (
           <a href={link} target="_blank" rel="noreferrer noopener">
             In the explorer

@@ -1,5 +1,5 @@
 /** Search: a question with its filters, the answer with its sources, the hits (`Hits.tsx`), the same call to copy. */
-import { useLayoutEffect, useState } from "preact/hooks"
+import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { ApiError } from "../service/api.ts"
 import { numberNames, searched } from "../service/knowledge.ts"
 import { asApiError, type Loaded, useLoad } from "../service/load.ts"
@@ -14,6 +14,7 @@ import {
 } from "../service/memories.ts"
 import { lastQuestion } from "./MemoryPanel.tsx"
 import { change, linkTo, parameters } from "../service/route.ts"
+import { CopyButton } from "../ui/CopyButton.tsx"
 import { Filters, useDraft, Choice, Field, FacetField } from "../ui/Field.tsx"
 import { Empty, Refused, Show, Stored } from "../ui/Notice.tsx"
 import { UserText } from "../ui/UserText.tsx"
@@ -243,7 +244,7 @@ const IndexFacts = ({ result: { explain } }: { readonly result: Result }) =>
 const CopyCall = ({ request }: { readonly request: SearchRequest }) => {
   const texts = callTexts(location.origin, request)
   const [name, setName] = useState<keyof typeof texts>("curl")
-  const [isCopied, setCopied] = useState(false)
+  const shown = useRef<HTMLPreElement>(null)
   return (
     <section class="card stack" aria-label="The same call">
       <div class="head">
@@ -260,17 +261,12 @@ const CopyCall = ({ request }: { readonly request: SearchRequest }) => {
               {each}
             </button>
           ))}
-          <button
-            type="button"
-            onClick={() => {
-              void navigator.clipboard.writeText(texts[name]).then(() => setCopied(true))
-            }}
-          >
-            {isCopied ? "Copied" : "Copy"}
-          </button>
+          <CopyButton text={texts[name]} shown={shown} />
         </div>
       </div>
-      <pre tabIndex={0}>{texts[name]}</pre>
+      <pre tabIndex={0} ref={shown}>
+        {texts[name]}
+      </pre>
     </section>
   )
 }
