@@ -1,4 +1,5 @@
 /** Changes taken back in the console, and its bin, in a real browser. */
+import type { Route } from "playwright-core"
 import { beforeAll, expect, it } from "vitest"
 import { expectAccessible, showPage, useBrowser, usePage } from "../support/Browser.ts"
 import { fact, schemaText, text } from "../support/MemoryCalls.ts"
@@ -96,7 +97,17 @@ it("takes back a new version and a restored one: the one before is the latest ag
   expect(await all()).toEqual([contact("Oslo").data])
   await panel().getByText("Oslo").first().waitFor()
   await edit("versions", id, { email: "ann@example.com", city: "Bergen" })
-  await panel().getByRole("button", { name: "Restore", exact: false }).click()
+  const restore = panel().getByRole("button", { name: /^Restore/ })
+  const asked = Promise.withResolvers<void>()
+  await page.route("**/restore", async (route) => {
+    await asked.promise
+    await route.continue()
+  })
+  await restore.click()
+  await expect.poll(() => restore.isDisabled(), patience).toBe(true)
+  asked.resolve()
+  await offer().getByText("A version restored.").waitFor()
+  await page.unroute("**/restore")
   await takeBack("A version restored.")
   expect(dataOf(await listed("agentId=versions"))).toEqual([contact("Bergen").data])
 })
@@ -172,6 +183,88 @@ it("restores a deleted memory from the bin with its versions, in the account tha
   await bin().getByText("city: Bergen").waitFor()
 })
 
+const lost = (route: Route) => route.fetch().then(() => route.abort())
+const refused = (route: Route) =>
+  route.fulfill({ status: 429, json: { success: false, error: "too many calls", code: "rate_limited" } })
+const total = async (agentId: string): Promise<number> =>
+  (await server.call("GET", `/v1/memories?limit=1&includeSuperseded=true&agentId=${agentId}`, { key })).body.total
+/** Once, for a request after `passed` others. */
+const answerOnce = async (path: string, passed: number, how: (route: Route) => Promise<void>) => {
+  let left = passed
+  await page.route(path, (route) => {
+    if (left-- === 0) return how(route)
+    return route.continue()
+  })
+}
+
+it("keeps in the bin what is deleted before a refusal, and doubles nothing when it goes on after one", async () => {
+  await showPage(page, "#/bin")
+  await page.getByRole("button", { name: "Empty the bin" }).click()
+  for (const from of [0, 100]) {
+    await store(
+      "parts",
+      Array.from({ length: 100 }, (_, at) => fact(`part ${from + at}`, "here"))
+    )
+  }
+  await chooseAll("parts")
+  await bulk().getByText("200 chosen", { exact: true }).waitFor()
+  await bulk().getByRole("button", { name: "Delete …" }).click()
+  await dialog().getByText("This deletes 200 memories").waitFor()
+  await answerOnce("**/v1/memories/batch/delete", 1, refused)
+  await dialog().getByRole("button", { name: "Delete" }).click()
+  await dialog().getByText("Before that, 100 memories were put in the bin, and stay so.").waitFor()
+  expect(await total("parts")).toBe(100)
+  await dialog().getByRole("button", { name: "Delete" }).click()
+  await offer().getByText("100 memories deleted.").waitFor()
+  await page.unroute("**/v1/memories/batch/delete")
+  await showPage(page, "#/bin")
+  await page.getByRole("heading", { name: "200 memories in the bin" }).waitFor()
+  await answerOnce("**/v1/memories", 1, refused)
+  await page.getByRole("button", { name: "Restore all" }).click()
+  await page.getByRole("alert").getByText("Before that, 100 memories were stored, and stay so.").waitFor()
+  await page.getByRole("heading", { name: "100 memories in the bin" }).waitFor()
+  await page.getByRole("button", { name: "Restore all" }).click()
+  await page.getByText("The bin is empty").waitFor()
+  await page.unroute("**/v1/memories")
+  expect(await total("parts")).toBe(200)
+  expect(watched.complaints.splice(0)).toEqual(Array(2).fill(expect.stringContaining("429")))
+})
+
+it.each([
+  ["whose deletion was done without an answer", "**/v1/memories/*?versions=all", lost],
+  ["whose deletion was never done", "**/v1/memories/*?versions=all", (route: Route) => route.abort()],
+  ["whose restoration was done without an answer", "**/v1/memories", lost]
+])("has a memory once in the bin and once restored, %s", async (_, path, how) => {
+  const isDeletion = path.includes("versions")
+  await store("lost", [contact("Oslo")])
+  await store("lost", [contact("Bergen")])
+  const before = dataOf(await listed("agentId=lost&includeSuperseded=true"))
+  const [latest] = await listed("agentId=lost")
+  await openMemory("lost", latest.id)
+  await panel().getByRole("button", { name: "Delete …" }).click()
+  await dialog().getByText("with its other versions").waitFor()
+  await answerOnce(path, 0, how)
+  await dialog().getByRole("button", { name: "Delete" }).click()
+  if (isDeletion) {
+    await dialog().getByText("What may be deleted is in the bin.").waitFor()
+    await dialog().getByRole("button", { name: "Cancel" }).click()
+  } else await offer().getByText("1 memory deleted.").waitFor()
+  await showPage(page, "#/bin")
+  await page.getByRole("heading", { name: "1 memory in the bin" }).waitFor()
+  await page.getByRole("button", { name: "Restore all" }).click()
+  if (!isDeletion) {
+    await page.getByRole("alert").getByText("The service does not answer.").waitFor()
+    await page.getByRole("button", { name: "Restore all" }).click()
+  }
+  await page.getByText("The bin is empty").waitFor()
+  await page.unroute(path)
+  expect(dataOf(await listed("agentId=lost&includeSuperseded=true"))).toEqual(before)
+  expect(watched.complaints.splice(0)).toEqual([expect.stringContaining("ERR_FAILED")])
+  await takeBack("1 memory restored, stored anew.")
+  expect(await total("lost")).toBe(0)
+  await page.getByRole("button", { name: "Empty the bin" }).click()
+})
+
 it("keeps nothing of an erased person, whose memories were in the bin, nor offers to take it back", async () => {
   const body = { agentId: "private", subjectId: "eve", memories: [fact("eve", "a secret"), fact("eve", "another")] }
   expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
@@ -187,7 +280,7 @@ it("keeps nothing of an erased person, whose memories were in the bin, nor offer
   await page.getByText("1 memory about eve is erased.").waitFor()
   expect(await offer().count()).toBe(0)
   await showPage(page, "#/bin")
-  await bin().getByText("city: Bergen").waitFor()
+  await page.getByText("The bin is empty").waitFor()
   expect(await bin().getByText("a secret").count()).toBe(0)
 })
 

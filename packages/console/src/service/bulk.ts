@@ -178,13 +178,15 @@ export const moveTo = async (
   return ids
 }
 
-const failedAfter = (done: number, what: string) => (cause: unknown) => {
+/** Says how far it went before an error, and throws that. */
+export const failedAfter = (done: number, what: string) => (cause: unknown) => {
   const error = asApiError(cause)
   if (done > 0) error.message = `${error.message} Before that, ${countOfMemories(done)} were ${what}, and stay so.`
   throw error
 }
 
-const parts = <A>(items: ReadonlyArray<A>, bytesOf: (item: A) => number): ReadonlyArray<ReadonlyArray<A>> => {
+/** As many as a request may have. */
+export const parts = <A>(items: ReadonlyArray<A>, bytesOf: (item: A) => number): ReadonlyArray<ReadonlyArray<A>> => {
   const all: Array<Array<A>> = []
   let bytes = 0
   for (const item of items) {

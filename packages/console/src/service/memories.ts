@@ -1,6 +1,7 @@
 /** Memories as the service gives them, and the calls of the pages that show them. */
 import type { HistoryEntry, MemoryView, SearchHit } from "@muniment/domain/Memory"
 import { type Answer, call } from "./api.ts"
+import { account } from "./route.ts"
 
 export type Memory = typeof MemoryView.Type
 export type Hit = typeof SearchHit.Type
@@ -90,9 +91,18 @@ export const sourcesOf = (memory: Pick<Memory, "metadata">): ReadonlyArray<strin
 }
 
 /** All versions of a memory that still exist, newest first, and how each came about. */
-export const historyOf = async (id: string, signal: AbortSignal): Promise<ReadonlyArray<HistoryEntry>> =>
-  (await call("GET", `/v1/memories/${encodeURIComponent(id)}/history`, { query: { limit: versionsMax }, signal }))
-    .versions
+export const historyOf = async (
+  id: string,
+  signal: AbortSignal,
+  of = account.value
+): Promise<ReadonlyArray<HistoryEntry>> =>
+  (
+    await call("GET", `/v1/memories/${encodeURIComponent(id)}/history`, {
+      query: { limit: versionsMax },
+      account: of,
+      signal
+    })
+  ).versions
 
 const versionsMax = 100
 

@@ -24,6 +24,8 @@ export interface MemoryPages {
   /** How many rows are read before this one, those of its page apart. */
   readonly rowsBefore: (index: number) => number
   readonly view: (first: number, last: number) => void
+  /** After an error. */
+  readonly askAgain: () => void
 }
 
 const emptyList = () => ({
@@ -94,10 +96,17 @@ const take = (list: List, { page, query }: Ask, answer: MemoryPage): void => {
   if (query.order === "desc" && answer.nextCursor !== undefined) list.cursors.set(page + 1, answer.nextCursor)
 }
 
-/** `key` names the list: another one is read from its start. */
-export const useMemoryPages = (filters: MemoryFilters, key: string): MemoryPages => {
+/**
+ * `filters` name the list, `round` how often it is read anew: it keeps its length meanwhile, so that who reads it keeps
+ * the place.
+ */
+export const useMemoryPages = (filters: MemoryFilters, round: string): MemoryPages => {
+  const name = JSON.stringify(filters)
+  const key = `${name} ${round}`
   const list = useMemo(emptyList, [key])
   const [, redraw] = useState({})
+  const before = useRef({ name: "", total: 0 })
+  if (list.total !== undefined) before.current = { name, total: list.total }
   const view = useRef({ first: 0, last: 0 })
   const more = (): void => {
     const { signal } = list.controller
@@ -128,7 +137,7 @@ export const useMemoryPages = (filters: MemoryFilters, key: string): MemoryPages
     return () => list.controller.abort()
   }, [key])
   return {
-    total: list.total,
+    total: list.total ?? (before.current.name === name ? before.current.total : undefined),
     error: list.error,
     rowOf: (index) => list.pages.get(pageOf(index))?.[index % pageSize],
     rowsBefore: (index) => {
@@ -137,6 +146,11 @@ export const useMemoryPages = (filters: MemoryFilters, key: string): MemoryPages
     },
     view: (from, to) => {
       view.current = { first: from, last: to }
+      more()
+    },
+    askAgain: () => {
+      list.error = undefined
+      redraw({})
       more()
     }
   }

@@ -5,9 +5,22 @@
  * change began, whatever account is chosen meanwhile.
  */
 import { effect, signal } from "@preact/signals"
-import { call } from "./api.ts"
+import { type ApiError, call } from "./api.ts"
 import { after, now } from "./browser.ts"
-import { asNew, before, type Changed, changeAll, removeChosen, removeStored, storeAll } from "./bulk.ts"
+import {
+  asNew,
+  before,
+  type Changed,
+  changeAll,
+  failedAfter,
+  type NewMemory,
+  parts,
+  removeChosen,
+  removeStored,
+  requestsOf,
+  storeRequest
+} from "./bulk.ts"
+import { asApiError } from "./load.ts"
 import { historyOf, type Memory, systemNumber, systemText } from "./memories.ts"
 import { account, change, parameters } from "./route.ts"
 import { session } from "./session.ts"
@@ -45,6 +58,13 @@ const keptMillis = 3_600_000
 
 const all = signal<ReadonlyArray<Binned>>([])
 
+/** Ids of binned memories whose deletion got no answer. */
+const mayBeThere = new Set<string>()
+
+/** Ids of versions whose restoration got no answer, and of those that are stored anew. */
+const mayBeBack = new Set<string>()
+const back = new Set<string>()
+
 const dropOld = (): void => {
   const from = now() - keptMillis
   const left = all.value.filter(({ deletedAt }) => deletedAt > from)
@@ -61,6 +81,7 @@ effect(() => {
 effect(() => {
   if (session.value !== null) return
   all.value = []
+  for (const ids of [mayBeThere, mayBeBack, back]) ids.clear()
   offered.value = undefined
 })
 
@@ -97,54 +118,136 @@ export const forget = (filters: Readonly<Record<string, unknown>>): void => {
 }
 
 /** All versions of a memory that are there, oldest first. */
-const versionsOf = async (memory: Memory): Promise<ReadonlyArray<Memory>> =>
+const versionsOf = async (memory: Memory, of: string): Promise<ReadonlyArray<Memory>> =>
   systemText(memory, "supersedes") === undefined && systemText(memory, "supersededBy") === undefined
     ? [memory]
-    : (await historyOf(memory.id, new AbortController().signal)).map((entry) => entry.memory).toReversed()
+    : (await historyOf(memory.id, new AbortController().signal, of)).map((entry) => entry.memory).toReversed()
 
-/** Deletes memories with all their versions, into the bin. */
+const versionsIn = ({ memory, older }: Binned): ReadonlyArray<Memory> => [...older, memory]
+
+const put = (entries: ReadonlyArray<Binned>): void => {
+  all.value = [...entries, ...all.value]
+  after(keptMillis, dropOld)
+}
+
+/** Neither done nor refused, as far as is known. */
+const isOpen = ({ status }: ApiError): boolean => status < 400 || status >= 500
+
+/**
+ * Deletes memories with all their versions, part by part, each into the bin before it leaves the service: an answer that is
+ * lost may leave the only copy here. Called again after a refusal, it goes on with what is left.
+ */
 export const discard = async (memories: ReadonlyArray<Memory>): Promise<void> => {
-  const gone: Array<Binned> = []
+  const of = account.value
+  const inBin = new Map(binned().flatMap((entry) => versionsIn(entry).map(({ id }) => [id, entry] as const)))
+  const gone = new Set<Binned>()
   const known = new Set<string>()
   for (const chosen of memories) {
-    if (known.has(chosen.id)) continue
-    const versions = await versionsOf(chosen)
+    const before = inBin.get(chosen.id)
+    if (before !== undefined && mayBeThere.has(before.memory.id)) gone.add(before)
+    if (before !== undefined || known.has(chosen.id)) continue
+    const versions = await versionsOf(chosen, of)
     for (const { id } of versions) known.add(id)
     const memory = versions.at(-1) ?? chosen
-    gone.push({ memory, older: versions.slice(0, -1), account: account.value, deletedAt: now() })
+    gone.add({ memory, older: versions.slice(0, -1), account: of, deletedAt: now() })
   }
-  const [one, ...others] = gone.map(({ memory }) => memory.id)
-  if (one !== undefined && others.length === 0) {
-    await call("DELETE", `/v1/memories/${encodeURIComponent(one)}`, { query: { versions: "all" } })
-  } else if (one !== undefined) await removeChosen([one, ...others], false)
-  all.value = [...gone, ...all.value]
-  after(keptMillis, dropOld)
-  changed({ text: `${countOfMemories(gone.length)} deleted.`, takeBack: () => bringBack(gone) })
+  const entries = [...gone]
+  let done = 0
+  for (const part of parts(entries, () => 0)) {
+    await discardPart(part, entries.length === 1, of).catch(failedAfter(done, "put in the bin"))
+    done += part.length
+  }
+  changed({ text: `${countOfMemories(entries.length)} deleted.`, takeBack: () => bringBack(entries) }, of)
 }
+
+const discardPart = async (part: ReadonlyArray<Binned>, isOne: boolean, of: string): Promise<void> => {
+  const ids = part.map(({ memory }) => memory.id)
+  const fresh = part.filter((entry) => !all.value.includes(entry))
+  put(fresh)
+  try {
+    await (isOne ? removeOne(ids.join(), of) : removeChosen(ids, false, of))
+    for (const id of ids) mayBeThere.delete(id)
+  } catch (cause) {
+    const error = asApiError(cause)
+    if (isOpen(error)) {
+      for (const id of ids) mayBeThere.add(id)
+      error.message += " What may be deleted is in the bin."
+    } else drop(fresh)
+    throw error
+  }
+}
+
+const removeOne = (id: string, of: string): Promise<unknown> =>
+  call("DELETE", `/v1/memories/${encodeURIComponent(id)}`, { query: { versions: "all" }, account: of }).catch(
+    (cause: unknown) => {
+      // The deletion before it, which got no answer, was done.
+      if (!mayBeThere.has(id) || asApiError(cause).status !== 404) throw cause
+    }
+  )
 
 const isOver = (memory: Memory): boolean => (systemNumber(memory, "expiresAt") ?? Infinity) <= now()
 
-/** Stores them anew, each version after the one before it; those that have ended meanwhile stay away. Ids of all. */
+const isLeft = (version: Memory): boolean => !isOver(version) && !back.has(version.id)
+
+/**
+ * Stores memories of one account anew, each version after the one before it; those that have ended meanwhile stay away. Ids
+ * of all. Called again after a refusal, it stores what is left, and what got no answer unless it is there.
+ */
 const bringBack = async (entries: ReadonlyArray<Binned>): Promise<ReadonlyArray<string>> => {
-  const chains = entries.map(({ memory, older }) => [...older, memory].filter((version) => !isOver(version)))
+  const of = entries[0]?.account ?? account.value
+  const doubtful = entries.map(({ memory }) => memory.id).filter((id) => mayBeThere.has(id))
+  await removeChosen(doubtful, false, of)
+  for (const id of doubtful) mayBeThere.delete(id)
+  const chains = entries.map((entry) => versionsIn(entry).filter(isLeft))
   const depth = Math.max(0, ...chains.map(({ length }) => length))
   const ids: Array<string> = []
-  for (let at = depth; at > 0; at--) {
-    ids.push(...(await storeAll(chains.flatMap((chain) => chain.at(-at) ?? []).map(asNew))))
+  try {
+    for (let at = depth; at > 0; at--) {
+      const layer = chains.flatMap((chain) => chain.at(-at) ?? [])
+      for (const isRepeated of [false, true]) {
+        const versions = layer.filter(({ id }) => mayBeBack.has(id) === isRepeated)
+        const idOf = new Map(versions.map((version) => [asNew(version), version.id]))
+        for (const part of requestsOf([...idOf.keys()])) {
+          const old = part.map((one) => idOf.get(one) ?? "")
+          ids.push(...(await storeBack(part, old, isRepeated, of).catch(failedAfter(ids.length, "stored"))))
+        }
+      }
+    }
+  } finally {
+    drop(entries.filter((entry) => !versionsIn(entry).some(isLeft)))
   }
-  drop(entries)
   return ids
 }
 
+const storeBack = async (
+  part: ReadonlyArray<NewMemory>,
+  old: ReadonlyArray<string>,
+  isRepeated: boolean,
+  of: string
+): Promise<ReadonlyArray<string>> => {
+  try {
+    const stored = await storeRequest(part, isRepeated ? { onDuplicate: "return" } : {}, of)
+    for (const id of old) back.add(id)
+    return [...stored.created, ...stored.updated, ...(stored.existing ?? [])].map(({ id }) => id)
+  } catch (cause) {
+    const error = asApiError(cause)
+    if (isOpen(error)) for (const id of old) mayBeBack.add(id)
+    throw error
+  }
+}
+
 export const restoreBinned = async (entries: ReadonlyArray<Binned>): Promise<void> => {
+  const of = account.value
   const ids = await bringBack(entries)
-  changed({
-    text: `${countOfMemories(entries.length)} restored, stored anew.`,
-    takeBack: async () => {
-      await removeStored(ids)
-      all.value = [...entries, ...all.value]
+  const takeBack = async (): Promise<void> => {
+    await removeStored(ids, of)
+    for (const { id } of entries.flatMap(versionsIn)) {
+      back.delete(id)
+      mayBeBack.delete(id)
     }
-  })
+    put(entries)
+  }
+  changed({ text: `${countOfMemories(entries.length)} restored, stored anew.`, takeBack }, of)
 }
 
 /** Offers to set back fields that were changed in place. */
@@ -155,8 +258,9 @@ export const offerOld = (changes: ReadonlyArray<Changed>, of: string): void => {
 
 /** Offers to take back a move: the old ones are stored anew, and the moved ones go. */
 export const offerReturn = (old: ReadonlyArray<Memory>, ids: ReadonlyArray<string>, of: string): void => {
+  const entries = old.map((memory) => ({ memory, older: [], account: of, deletedAt: now() }))
   const takeBack = async (): Promise<void> => {
-    await storeAll(old.map(asNew), of)
+    await bringBack(entries)
     await removeStored(ids, of)
   }
   changed({ text: `${countOfMemories(old.length)} moved.`, takeBack }, of)
