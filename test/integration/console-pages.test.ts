@@ -210,7 +210,7 @@ it("changes data by the fields of its kind, and leaves the others and their type
   await expect.poll(saved, patience).toEqual({ ...rest, name: "Anna", isMember: false })
 })
 
-it("filters by values of the data, and deletes nothing by them", async () => {
+it("filters by values of the data and by sort, and deletes nothing by them", async () => {
   const body = { agentId: "filtered", memories: [fact("pear", "green"), fact("plum", "blue")] }
   expect((await server.call("POST", "/v1/memories", { key, body })).status).toBe(200)
   await open("#/memories?agentId=filtered")
@@ -218,10 +218,14 @@ it("filters by values of the data, and deletes nothing by them", async () => {
   await page.getByLabel("Data", { exact: true }).fill("subject=plum")
   await page.getByLabel("Data", { exact: true }).press("Enter")
   await page.getByRole("heading", { name: "1 memory" }).waitFor()
-  expect(await page.getByRole("button", { name: "Delete all of these …" }).isDisabled()).toBe(true)
+  const remove = page.getByRole("button", { name: "Delete all of these …" })
+  expect(await remove.isDisabled()).toBe(true)
   await page.getByLabel("Data", { exact: true }).fill("")
   await page.getByLabel("Data", { exact: true }).press("Enter")
   await page.getByRole("heading", { name: "2 memories" }).waitFor()
+  await expect.poll(() => remove.isDisabled(), patience).toBe(false)
+  await page.getByRole("combobox", { name: /^What/ }).selectOption("extracted")
+  await expect.poll(() => remove.isDisabled(), patience).toBe(true)
 })
 
 it("shows what somebody else changed meanwhile, and stores nothing over it unless told to", async () => {
@@ -264,6 +268,8 @@ it("says how many memories a filter would delete before it deletes them", async 
   await dialog.getByText("This deletes 3 memories for good").waitFor()
   const count = async () => (await server.call("GET", "/v1/memories?agentId=doomed", { key })).body.total
   expect(await count()).toBe(3)
+  expect(await dialog.getByRole("button", { name: "Delete" }).isDisabled()).toBe(true)
+  await dialog.getByLabel("Type delete to go on").fill("Delete ")
   await dialog.getByRole("button", { name: "Delete" }).click()
   await expect.poll(count).toBe(0)
 })

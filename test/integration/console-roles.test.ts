@@ -161,8 +161,13 @@ describe("a viewer", () => {
     await open(viewer.page, ["#/memories", ".rows .line:not(.waiting)"])
     expect(await viewer.page.locator(".tick input:visible").count()).toBe(0)
     await viewer.page.locator(".rows .line").first().focus()
-    await viewer.page.keyboard.press("Space")
+    await viewer.page.keyboard.press("Shift+ArrowDown")
+    await viewer.page.keyboard.press("Control+a")
     expect(await viewer.page.getByRole("button", { name: "Choose none" }).count()).toBe(0)
+    expect(await viewer.page.locator(".rows .selected").count()).toBe(0)
+    // As any button it is pressed by Space.
+    await viewer.page.keyboard.press("Space")
+    await viewer.page.getByRole("complementary", { name: "Memory" }).waitFor()
   })
 })
 

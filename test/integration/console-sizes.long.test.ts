@@ -450,6 +450,7 @@ const memoryActions: ReadonlyArray<Action> = [
         .getByText(`This deletes ${memories(before)} for good`)
         .waitFor(patience)
       expect(await total(name)).toBe(before)
+      await dialog().getByLabel("Type delete to go on").fill("delete")
       await press("Delete")
       await expect.poll(() => total(name), patience).toBe(0)
       await closed()

@@ -27,6 +27,8 @@ interface Bulk {
   readonly chosen: ReadonlyArray<Memory>
   readonly onClose: () => void
   readonly onChanged: () => void
+  /** Some of it may be done: the memories are about to be read anew, and the question stays with what was chosen. */
+  readonly onRefused: () => void
 }
 
 const actions = {
@@ -44,6 +46,7 @@ export const BulkActions = (given: {
   readonly note: string
   readonly onClear: () => void
   readonly onChanged: () => void
+  readonly onRefused: () => void
 }) => {
   const [action, setAction] = useState<Action | undefined>(undefined)
   const { chosen } = given
@@ -67,15 +70,14 @@ export const BulkActions = (given: {
         </button>
       </div>
       {given.note !== "" && <p class="small muted">{given.note}</p>}
-      {action !== undefined &&
-        actions[action][1]({ chosen, onClose: () => setAction(undefined), onChanged: given.onChanged })}
+      {action !== undefined && actions[action][1]({ ...given, onClose: () => setAction(undefined) })}
     </section>
   )
 }
 
-/** After a refusal some of it may be done: the list is read anew, and the question stays with what was chosen. */
 const finished = (given: Bulk, work: Promise<void>): Promise<void> =>
   work.then(given.onChanged, (cause: unknown) => {
+    given.onRefused()
     changed()
     throw cause
   })

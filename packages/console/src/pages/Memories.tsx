@@ -1,5 +1,5 @@
 /** Memories of an account's agents: filters, a list of any length, one memory beside it. */
-import { useState, useEffect, useRef } from "preact/hooks"
+import { useEffect, useRef, useState } from "preact/hooks"
 import { call, type ApiError } from "../service/api.ts"
 import { dataFilterOf, type Memory, type MemoryFilters, systemNumber, systemText } from "../service/memories.ts"
 import { type MemoryPages, pageSize, useMemoryPages } from "../service/memoryPages.ts"
@@ -8,7 +8,7 @@ import { moment } from "../service/text.ts"
 import { forget, memoryChanges } from "../service/undo.ts"
 import { count, countOfMemories, summary } from "../service/words.ts"
 import { Filters, FacetField, Choice, Field } from "../ui/Field.tsx"
-import { Confirm } from "../ui/Dialog.tsx"
+import { Confirm, Input } from "../ui/Dialog.tsx"
 import { LongList } from "../ui/Table.tsx"
 import { Empty, NothingStored, Refused } from "../ui/Notice.tsx"
 import { allOf } from "../service/knowledge.ts"
@@ -37,7 +37,7 @@ export const Memories = () => {
   const filters = filtersOf(given)
   const key = JSON.stringify(filters)
   const [round, setRound] = useState(0)
-  const pages = useMemoryPages(filters, `${key} ${round} ${memoryChanges.value}`)
+  const pages = useMemoryPages(filters, `${round} ${memoryChanges.value}`)
   const chosen = given.get("id") ?? undefined
   const [isDeleting, setDeleting] = useState(false)
   const selection = useSelection(filters, pages, key)
@@ -54,8 +54,8 @@ export const Memories = () => {
             <button
               type="button"
               class="danger"
-              disabled={!isRestricted(filters) || filters.data !== undefined || (pages.total ?? 0) === 0}
-              title="By agent, subject, thread, kind or tags: set one of them first"
+              disabled={!isRestricted(filters) || hasMoreFilters(filters) || (pages.total ?? 0) === 0}
+              title="By agent, subject, thread, kind or tags: set one of them first, and neither Data nor What"
               onClick={() => setDeleting(true)}
             >
               Delete all of these …
@@ -64,11 +64,20 @@ export const Memories = () => {
         )}
       </div>
       <FilterFields filters={filters} />
-      {pages.error !== undefined && <Refused error={pages.error} />}
+      {pages.error !== undefined && (
+        <>
+          <Refused error={pages.error} />
+          <div class="actions">
+            <button type="button" onClick={pages.askAgain}>
+              Ask again
+            </button>
+          </div>
+        </>
+      )}
       <div class={`split ${chosen === undefined ? "" : "open"}`}>
         {pages.total === 0 ? (
           <section class="card">
-            {isRestricted(filters) || filters.data !== undefined || filters.include !== undefined ? (
+            {isRestricted(filters) || hasMoreFilters(filters) ? (
               <Empty title="No memories">
                 <p>Nothing matches these filters.</p>
               </Empty>
@@ -83,14 +92,14 @@ export const Memories = () => {
                 chosen={[...selection.chosen.values()]}
                 note={selection.note}
                 onClear={selection.clear}
-                onChanged={() => {
-                  selection.clear()
-                  next()
-                }}
+                onChanged={next}
+                onRefused={selection.keep}
               />
             )}
             {selection.error !== undefined && <Refused error={selection.error} />}
-            <Listed pages={pages} chosen={chosen} selection={selection} />
+            {(pages.total !== undefined || pages.error === undefined) && (
+              <Listed pages={pages} chosen={chosen} selection={selection} />
+            )}
           </div>
         )}
         {chosen !== undefined && (
@@ -159,16 +168,18 @@ const Listed = (given: {
   return (
     <>
       <div class="titles">
-        <label class="tick">
-          <input
-            type="checkbox"
-            checked={isWhole}
-            indeterminate={selection.chosen.size > 0 && !isWhole}
-            disabled={selection.isReading}
-            aria-label="Choose all that match"
-            onClick={() => (isWhole ? selection.clear() : selection.selectAll())}
-          />
-        </label>
+        {mayChange() && (
+          <label class="tick">
+            <input
+              type="checkbox"
+              checked={isWhole}
+              indeterminate={selection.chosen.size > 0 && !isWhole}
+              disabled={selection.isReading}
+              aria-label="Choose all that match"
+              onClick={() => (isWhole ? selection.clear() : selection.selectAll())}
+            />
+          </label>
+        )}
         <span aria-hidden="true">Memory</span>
         <span class="wide first" aria-hidden="true">
           Kind
@@ -193,12 +204,17 @@ const Listed = (given: {
         classOf={({ context }) => (context.isLatest ? "" : "superseded")}
         onChoose={({ id }) => change({ id })}
         onView={pages.view}
-        selection={{
-          has: ({ id }) => selection.chosen.has(id),
-          nameOf: ({ data }) => summary(data),
-          onSelect: selection.select,
-          onSelectAll: selection.selectAll
-        }}
+        isFailed={pages.error !== undefined}
+        selection={
+          mayChange()
+            ? {
+                has: ({ id }) => selection.chosen.has(id),
+                nameOf: ({ data }) => summary(data),
+                onSelect: selection.select,
+                onSelectAll: selection.selectAll
+              }
+            : undefined
+        }
       >
         {(memory) => (
           <>
@@ -229,12 +245,14 @@ interface Selection {
   readonly select: (index: number, isRange: boolean) => void
   readonly selectAll: () => void
   readonly clear: () => void
+  /** What is chosen stays for the next change: it was done in part, and may be tried again. */
+  readonly keep: () => void
 }
 
 /** As many memories are chosen at once at most. */
 const chosenMax = 10_000
 
-/** Chosen rows, which other filters end. */
+/** Chosen rows, which other filters end; a change of memories too, after which the rows are no longer as they were read. */
 const useSelection = (filters: MemoryFilters, pages: MemoryPages, key: string): Selection => {
   const [chosen, setChosen] = useState<ReadonlyMap<string, Memory>>(new Map())
   const [note, setNote] = useState("")
@@ -250,10 +268,11 @@ const useSelection = (filters: MemoryFilters, pages: MemoryPages, key: string): 
     setReading(false)
     anchor.current = 0
   }
+  const kept = useRef(-1)
   useEffect(() => {
-    clear()
+    if (kept.current !== memoryChanges.value) clear()
     return () => reading.current.abort()
-  }, [key])
+  }, [key, memoryChanges.value])
   const select = (index: number, isRange: boolean): void => {
     const [from, to] = isRange ? [Math.min(anchor.current, index), Math.max(anchor.current, index)] : [index, index]
     const rows = Array.from({ length: to - from + 1 }, (_, at) => pages.rowOf(from + at))
@@ -290,7 +309,10 @@ const useSelection = (filters: MemoryFilters, pages: MemoryPages, key: string): 
         if (!controller.signal.aborted) setReading(false)
       })
   }
-  return { chosen, note, error, isReading, select, selectAll, clear }
+  const keep = (): void => {
+    kept.current = memoryChanges.value + 1
+  }
+  return { chosen, note, error, isReading, select, selectAll, clear, keep }
 }
 
 /** In wide windows with the time of day. */
@@ -307,6 +329,12 @@ const StoredAt = ({ memory }: { readonly memory: Memory }) => {
 const isRestricted = ({ agentId, kind, subjectId, tags, threadId }: MemoryFilters): boolean =>
   [agentId, subjectId, threadId, kind, tags].some((value) => value !== undefined && value !== "")
 
+/** Filters of the list that a deletion has not: it would take what the list does not show. */
+const hasMoreFilters = ({ data, include }: MemoryFilters): boolean => data !== undefined || include !== undefined
+
+/** Typed before memories that no bin keeps are gone. */
+const deleteWord = "delete"
+
 const DeleteAll = (given: {
   readonly filters: MemoryFilters
   /** How many the list has: of most kinds the latest versions alone. */
@@ -320,6 +348,7 @@ const DeleteAll = (given: {
       ([, value]) => value !== undefined && value !== ""
     )
   )
+  const [typed, setTyped] = useState("")
   const remove = (dryRun: boolean) =>
     call("POST", "/v1/memories/batch/delete", {
       body: { filters, dryRun, versions: "all" }
@@ -328,14 +357,18 @@ const DeleteAll = (given: {
     <Confirm
       title="Delete all memories that match"
       action="Delete"
+      isReady={typed.trim().toLowerCase() === deleteWord}
       preview={() => remove(true)}
       describe={({ deleted }) => (
-        <p>
-          This deletes <strong>{countOfMemories(deleted)}</strong> for good
-          {deleted > given.listed
-            ? `: ${count(given.listed)} of the list, and ${count(deleted - given.listed)} that it leaves out, such as older versions.`
-            : "."}
-        </p>
+        <>
+          <p>
+            This deletes <strong>{countOfMemories(deleted)}</strong> for good, without the bin
+            {deleted > given.listed
+              ? `: ${count(given.listed)} of the list, and ${count(deleted - given.listed)} that it leaves out, such as older versions.`
+              : "."}
+          </p>
+          <Input label={`Type ${deleteWord} to go on`} value={typed} onValue={setTyped} />
+        </>
       )}
       run={async () => {
         await remove(false)

@@ -224,7 +224,10 @@ export const LongList = <A,>(given: {
   readonly onChoose: (row: A) => void
   /** Rows that came into view. */
   readonly onView: (first: number, last: number) => void
-  readonly selection: RowSelection<A>
+  /** Rows that are not loaded do not come by themselves. */
+  readonly isFailed: boolean
+  /** Undefined: no row can be chosen. */
+  readonly selection: RowSelection<A> | undefined
   readonly children: (row: A) => ComponentChildren
 }) => {
   const { selection } = given
@@ -255,19 +258,21 @@ export const LongList = <A,>(given: {
     const at = buttons.indexOf(document.activeElement as HTMLButtonElement)
     if (at < 0) return
     const isAll = event.key === "a" && (event.ctrlKey || event.metaKey)
-    if (!isAll && !["ArrowDown", "ArrowUp", " "].includes(event.key)) return
+    const isMove = event.key === "ArrowDown" || event.key === "ArrowUp"
+    if (!isMove && (selection === undefined || (!isAll && event.key !== " "))) return
     event.preventDefault()
-    if (isAll) selection.onSelectAll()
-    else if (event.key === " ") selection.onSelect(stop, event.shiftKey)
+    if (isAll) selection?.onSelectAll()
+    else if (event.key === " ") selection?.onSelect(stop, event.shiftKey)
     else {
       const next = buttons[at + (event.key === "ArrowDown" ? 1 : -1)]
       next?.focus()
-      if (next !== undefined && event.shiftKey) selection.onSelect(Math.round(next.offsetTop / rowPixels), true)
+      if (next !== undefined && event.shiftKey) selection?.onSelect(Math.round(next.offsetTop / rowPixels), true)
     }
   }
   /** Some browsers press a button when Space is let go. */
   const onKeyUp = (event: KeyboardEvent): void => {
-    if (event.key === " " && (event.target as Element).matches("button.line")) event.preventDefault()
+    const isRow = (event.target as Element).matches("button.line")
+    if (selection !== undefined && event.key === " " && isRow) event.preventDefault()
   }
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
@@ -290,29 +295,37 @@ export const LongList = <A,>(given: {
             const before = given.rowsBefore(index)
             return (
               <div key={`waiting ${index}`} class="line waiting" style={place}>
-                {before === 0 ? "Loading …" : `Not loaded yet: ${count(before)} rows are loaded before it`}
+                {given.isFailed
+                  ? "Not loaded"
+                  : before === 0
+                    ? "Loading …"
+                    : `Not loaded yet: ${count(before)} rows are loaded before it`}
               </div>
             )
           }
-          const isSelected = selection.has(row)
+          const isSelected = selection?.has(row) === true
           return (
             <Fragment key={`row ${index}`}>
-              <label class="tick" style={place}>
-                <input
-                  type="checkbox"
-                  // By the keyboard the row itself is chosen.
-                  tabIndex={-1}
-                  checked={isSelected}
-                  aria-label={`Choose ${selection.nameOf(row)}`}
-                  onClick={(event) => selection.onSelect(index, event.shiftKey)}
-                />
-              </label>
+              {selection !== undefined && (
+                <label class="tick" style={place}>
+                  <input
+                    type="checkbox"
+                    // By the keyboard the row itself is chosen.
+                    tabIndex={-1}
+                    checked={isSelected}
+                    aria-label={`Choose ${selection.nameOf(row)}`}
+                    onClick={(event) => selection.onSelect(index, event.shiftKey)}
+                  />
+                </label>
+              )}
               <button
                 type="button"
                 class={`line ${isSelected ? "selected" : ""} ${given.classOf?.(row) ?? ""}`}
                 style={place}
                 aria-current={given.isCurrent(row)}
-                aria-keyshortcuts="Space Shift+ArrowDown Shift+ArrowUp Control+A"
+                aria-keyshortcuts={
+                  selection === undefined ? undefined : "Space Shift+ArrowDown Shift+ArrowUp Control+A"
+                }
                 tabIndex={index === tabStop ? 0 : -1}
                 onFocus={() => setStop(index)}
                 onClick={() => given.onChoose(row)}
