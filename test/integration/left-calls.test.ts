@@ -1,5 +1,5 @@
 /** Clients that leave before their answer (contract: Operator routes): 499 wherever calls are counted, never an error. */
-import { afterAll, beforeAll, expect, it, vi } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { useModel } from "../support/ModelServer.ts"
 import { answer } from "../support/ModelServerReplies.ts"
 import { accountCalls, fact, type MemoryCalls } from "../support/MemoryCalls.ts"
@@ -85,6 +85,59 @@ it("who leaves was not refused", async () => {
     )
   expect(await of(true)).not.toContain(499)
   expect(await of(false)).toContain(499)
+})
+
+describe("an operator who leaves", () => {
+  const conversation = [{ id: "m1", role: "user", content: "I am Zoe and I live in Quimper." }]
+  const thinking = { agentId: "zoe", conversation, wait: "extraction" }
+  const eventsOf = async (account: string, action: string) =>
+    (await server.asOperator("GET", `/admin/audit?subject=${account}&action=${action}`)).body.events
+  const left = (path: string, body: object, headers: Readonly<Record<string, string>> = {}) => {
+    const client = new AbortController()
+    const all = { authorization: `Bearer ${server.operatorToken}`, "content-type": "application/json", ...headers }
+    const lost = fetch(`${server.url}${path}`, {
+      method: "POST",
+      headers: all,
+      body: JSON.stringify(body),
+      signal: client.signal
+    })
+    return async () => {
+      client.abort()
+      await expect(lost).rejects.toThrow()
+    }
+  }
+
+  it("leaves the event of what was changed in place of an account", async () => {
+    const zoe = await accountCalls(server, "zoe")
+    model.script({ kind: "slow", millis: 500, then: answer({}) })
+    const before = model.requests.length
+    const leave = left("/v1/memories", thinking, { "x-account": "zoe" })
+    await vi.waitFor(() => expect(model.requests.length).toBeGreaterThan(before), patienceMillis)
+    await leave()
+    await vi.waitFor(async () => {
+      expect((await zoe.call("GET", "/v1/memories?agentId=zoe&include=extracted")).body.total).toBeGreaterThan(0)
+      expect(await eventsOf("zoe", "memories.create")).toMatchObject([{ operator: "operator" }])
+    }, patienceMillis)
+  })
+
+  it("does not stop an erasure that has begun", async () => {
+    const zed = await accountCalls(server, "zed")
+    model.script({ kind: "slow", millis: 1_000, then: answer({}) })
+    const before = model.requests.length
+    // The erasure waits for it.
+    const underWay = zed.post("/v1/memories", thinking)
+    await vi.waitFor(() => expect(model.requests.length).toBeGreaterThan(before), patienceMillis)
+    const leave = left("/admin/accounts/erase", { account: "zed" })
+    await vi.waitFor(async () => {
+      expect((await zed.call("GET", "/v1/account")).body.code).toBe("account_suspended")
+    }, patienceMillis)
+    await leave()
+    await underWay
+    await vi.waitFor(async () => {
+      expect((await zed.call("GET", "/v1/account")).body.code).toBe("invalid_api_key")
+      expect(await eventsOf("zed", "accounts.erase")).toMatchObject([{ operator: "operator" }])
+    }, patienceMillis)
+  })
 })
 
 /** Sums over the last hour. */

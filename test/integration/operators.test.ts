@@ -161,6 +161,47 @@ describe("the logs", () => {
     expect(JSON.stringify(own)).not.toContain("operator:")
   })
 
+  it("have every change, whatever it says of a dry run that it does not know", async () => {
+    await server.newAccount("hidden")
+    const { admin: key } = secrets
+    const dryRun = true
+    const acting = { ...bearer(key), "x-account": "hidden" }
+    const call = { name: "memory_create", arguments: { agentId: "b", memories: [fact("tea", "sencha")] } }
+    const asked = [
+      await server.call("POST", "/admin/operators", { key, body: { name: "eve", role: "viewer", dryRun } }),
+      await server.call("POST", "/admin/keys", { key, body: { account: "hidden", dryRun } }),
+      await server.call("POST", "/admin/ledger/adjustments", {
+        key,
+        body: { account: "hidden", credits: 1, reason: "gift", key: "hidden", dryRun }
+      }),
+      await server.call("POST", "/admin/accounts/suspend", { key, body: { account: "hidden", dryRun } }),
+      await server.call("POST", "/v1/memories", {
+        key: null,
+        headers: acting,
+        body: { agentId: "a", memories: [fact("tea", "oolong")], dryRun }
+      }),
+      await server.call("POST", "/mcp", {
+        key: null,
+        headers: acting,
+        body: { jsonrpc: "2.0", id: 1, method: "tools/call", params: call, dryRun }
+      })
+    ]
+    for (const { body, status } of asked) expect(status, JSON.stringify(body)).toBe(200)
+    const actions = async (subject: string) =>
+      (await eventsOf(`operator=ada&subject=${subject}`)).map(({ action }: { readonly action: string }) => action)
+    expect(await actions("eve")).toEqual(["operators.addOperator"])
+    const changes = ["mcp.message", "memories.create", "accounts.suspend", "money.adjust", "admin.createKey"]
+    expect(await actions("hidden")).toEqual(changes)
+
+    const filters = { agentId: "a" }
+    const rehearsed = [
+      await server.call("POST", "/v1/memories/batch/delete", { key: null, headers: acting, body: { filters, dryRun } }),
+      await server.call("POST", "/admin/accounts/erase", { key, body: { account: "hidden", dryRun } })
+    ]
+    for (const { body, status } of rehearsed) expect(status, JSON.stringify(body)).toBe(200)
+    expect(await actions("hidden")).toEqual(changes)
+  })
+
   it("name whom an operator added and revoked, in which role, and have no secret", async () => {
     const secret = await add("nia", "viewer")
     await server.call("DELETE", "/admin/operators/nia", { key: secrets.admin })

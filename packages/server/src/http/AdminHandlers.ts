@@ -245,7 +245,8 @@ export const consolidationAdminHandlers = apiGroup(
         return { success, consolidations: found.map((entry) => shown(entry, names)) }
       }),
       run: Effect.fnUntraced(function* ({ payload: { account, dryRun = false } }) {
-        const report = yield* consolidation.run({ account: yield* idOf(account), dryRun })
+        // It takes minutes: unlike other changes of an operator it ends with the service or its client.
+        const report = yield* Effect.interruptible(consolidation.run({ account: yield* idOf(account), dryRun }))
         const names = yield* namesOf
         const named = <A extends { readonly account: string }>(one: A): A => ({
           ...one,

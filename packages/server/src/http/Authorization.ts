@@ -31,6 +31,7 @@ import { PaymentDesk, topUpUnits } from "../credits/PaymentDesk.ts"
 import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { auditedAction } from "../operator/auditedAction.ts"
 import { RequestAccount } from "./RequestLog.ts"
+import { hasDryRun } from "./Validation.ts"
 import { CallsUnderWay } from "../identity/CallsUnderWay.ts"
 import type { ServiceAudience } from "../identity/ClientAddress.ts"
 import { SignatureBudget } from "../identity/SignatureBudget.ts"
@@ -56,7 +57,8 @@ export const authorization = (audience: ServiceAudience) =>
             known.operation = `${group.identifier}.${operationName(endpoint)}`
             const named = request.headers["x-account"]
             if (named !== undefined) {
-              return actFor(named, secret, isRead(endpoint) ? undefined : known.operation, handler)
+              const change = { action: known.operation, hasDryRun: hasDryRun(endpoint) }
+              return actFor(named, secret, isRead(endpoint) ? undefined : change, handler)
             }
             const identified = Effect.tapError(identify(request, secret, endpoint.identifier), () =>
               Effect.sync(() => gate.forget(request))
@@ -152,10 +154,10 @@ const makeActFor = Effect.gen(function* () {
     name: string,
     token: string,
     /** Undefined: a read. */
-    action: string | undefined,
+    change: { readonly action: string; readonly hasDryRun: boolean } | undefined,
     handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
   ) {
-    const { isIn, name: operator } = yield* requireOperator(token, action === undefined ? "viewer" : "maintainer")
+    const { isIn, name: operator } = yield* requireOperator(token, change === undefined ? "viewer" : "maintainer")
     const account = yield* accounts.byName(name)
     if (account === undefined) return yield* operatorOnly(`there is no account of the name "${name}"`)
     const identity: Identity = { account, isOperator: true, keyId: undefined, isSessionOpen: isIn }
@@ -164,9 +166,9 @@ const makeActFor = Effect.gen(function* () {
     known.caller = operator === firstOperator.name ? operator : `${firstOperator.name}:${operator}`
     const request = yield* HttpServerRequest.HttpServerRequest
     const acting = Effect.provideService(handler, Caller, identity)
-    return yield* action === undefined
+    return yield* change === undefined
       ? acting
-      : auditedAction({ log, action, operator, account: name }, request, acting)
+      : auditedAction({ log, ...change, operator, account: name }, request, acting)
   })
 })
 
@@ -210,7 +212,8 @@ export const operatorAuthorization = Layer.effect(
           const action = `${group.identifier}.${endpoint.identifier}`
           const operator = yield* requireOperator(Redacted.value(credential), roleNeeded(action))
           const acting = Effect.provideService(handler, CurrentOperator, operator)
-          return yield* auditedAction({ log, action, operator: operator.name }, request, acting)
+          const audited = { log, action, hasDryRun: hasDryRun(endpoint), operator: operator.name }
+          return yield* auditedAction(audited, request, acting)
         })
     }
   })

@@ -56,6 +56,10 @@ const withJson = (request: HttpServerRequest.HttpServerRequest, json: unknown): 
 const bodySchema = ({ payload }: HttpApiEndpoint.Top): Schema.Top | undefined =>
   payload.get("application/json")?.schemas[0]
 
+/** Whether a body of the operation may ask for a rehearsal that changes nothing. */
+export const hasDryRun = (endpoint: HttpApiEndpoint.Top): boolean =>
+  knownNames(bodySchema(endpoint), "lenient")?.fields.has("dryRun") ?? false
+
 const parametersOf = (url: string): ReadonlyArray<string> => {
   const at = url.indexOf("?")
   return at < 0 ? [] : [...new URLSearchParams(url.slice(at + 1)).keys()]

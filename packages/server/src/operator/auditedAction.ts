@@ -2,8 +2,10 @@
  * Records an operator's change in the audit log, once it has succeeded: the name of the operation and those fields of
  * the request that say what was changed, of a deletion whom it concerned and how many memories. A dry run changes
  * nothing. Never records, memories, schemas or secrets.
+ *
+ * Invariant: a change runs to its end and is recorded, also when its client leaves; what may be cut is recorded too.
  */
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
 import { HttpMethod, type HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { AuditLog } from "@muniment/control/audit/AuditLog"
 import type { AuditDetail } from "@muniment/domain/Operations"
@@ -33,43 +35,54 @@ const detailFields = [
 /** Filters of a deletion that say whom it concerned. */
 const filterFields = ["agentId", "subjectId", "threadId", "kind"] as const
 
+type Fields = Readonly<Record<string, unknown>>
+
 interface Audited {
   readonly log: AuditLog["Service"]
   readonly action: string
+  /** Whether the operation knows `dryRun`; elsewhere the name is ignored and hides nothing. */
+  readonly hasDryRun: boolean
   /** Name of who acts. */
   readonly operator: string
   /** Name of the account that they act for. */
   readonly account?: string
 }
 
-/** `handler`, and after its success the event. A failure of the log is reported and fails nothing: the change is made. */
+/** `handler`, and after it the event. A failure of the log is reported and fails nothing: the change is made. */
 export const auditedAction = <E, R>(
-  { account, action, log, operator }: Audited,
+  audited: Audited,
   request: HttpServerRequest.HttpServerRequest,
   handler: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R> =>
   request.method === "GET" || request.method === "HEAD"
     ? handler
-    : Effect.tap(handler, (response) => {
-        if (response.status >= 300) return Effect.void
-        return Effect.flatMap(bodyOf(request), (body: Readonly<Record<string, unknown>>) => {
-          if (body["dryRun"] === true) return Effect.void
-          const detail: AuditDetail = {
-            ...detailOf(body, detailFields),
-            ...deletion(body, response),
-            ...madeKey(response),
-            ...changedOperator(response),
-            path: pathOf(request.url)
-          }
-          const subject =
-            account ?? subjectFields.map((field) => detail[field]).find((value) => typeof value === "string")
-          return log.record({ action, operator, subject: typeof subject === "string" ? subject : undefined, detail })
-        }).pipe(
-          Effect.catchCause((cause) =>
-            Effect.logError("an operator's action is not in the audit log", { action, cause })
-          )
-        )
-      })
+    : Effect.uninterruptible(
+        Effect.onExit(handler, (exit) => {
+          // Only a part that allows it is cut, and it may have changed something by then.
+          const isChange = Exit.isSuccess(exit) ? exit.value.status < 300 : Exit.hasInterrupts(exit)
+          return isChange ? recorded(audited, request, Exit.isSuccess(exit) ? answerOf(exit.value) : {}) : Effect.void
+        })
+      )
+
+const recorded = (
+  { account, action, hasDryRun, log, operator }: Audited,
+  request: HttpServerRequest.HttpServerRequest,
+  answer: Fields
+): Effect.Effect<void> =>
+  Effect.flatMap(bodyOf(request), (body: Fields) => {
+    if (hasDryRun && body["dryRun"] === true) return Effect.void
+    const detail: AuditDetail = {
+      ...detailOf(body, detailFields),
+      ...deletion(body, answer),
+      ...madeKey(answer),
+      ...changedOperator(answer),
+      path: pathOf(request.url)
+    }
+    const subject = account ?? subjectFields.map((field) => detail[field]).find((value) => typeof value === "string")
+    return log.record({ action, operator, subject: typeof subject === "string" ? subject : undefined, detail })
+  }).pipe(
+    Effect.catchCause((cause) => Effect.logError("an operator's action is not in the audit log", { action, cause }))
+  )
 
 const bodyOf = (request: HttpServerRequest.HttpServerRequest) =>
   HttpMethod.hasBody(request.method)
@@ -77,38 +90,28 @@ const bodyOf = (request: HttpServerRequest.HttpServerRequest) =>
     : Effect.succeed({})
 
 /** Entry of a deletion of memories: whom it concerned, and how many memories it met. */
-const deletion = (
-  { filters }: Readonly<Record<string, unknown>>,
-  response: HttpServerResponse.HttpServerResponse
-): AuditDetail => {
-  const { deleted } = answerOf(response)
-  return {
-    ...(typeof filters === "object" && filters !== null && detailOf({ ...filters }, filterFields)),
-    ...(typeof deleted === "number" && { memories: deleted })
-  }
-}
+const deletion = ({ filters }: Fields, { deleted }: Fields): AuditDetail => ({
+  ...(typeof filters === "object" && filters !== null && detailOf({ ...filters }, filterFields)),
+  ...(typeof deleted === "number" && { memories: deleted })
+})
 
 /** A key is known by its id, which only the answer has. */
-const madeKey = (response: HttpServerResponse.HttpServerResponse): AuditDetail => {
-  const { key } = answerOf(response)
-  return typeof key === "object" && key !== null && "id" in key && typeof key.id === "string" ? { keyId: key.id } : {}
-}
+const madeKey = ({ key }: Fields): AuditDetail =>
+  typeof key === "object" && key !== null && "id" in key && typeof key.id === "string" ? { keyId: key.id } : {}
 
 /** Name and role of an operator who was added or revoked: a request to revoke has the name in its path alone. */
-const changedOperator = (response: HttpServerResponse.HttpServerResponse): AuditDetail => {
-  const { operator } = answerOf(response)
-  return typeof operator === "object" && operator !== null ? detailOf({ ...operator }, ["name", "role"]) : {}
-}
+const changedOperator = ({ operator }: Fields): AuditDetail =>
+  typeof operator === "object" && operator !== null ? detailOf({ ...operator }, ["name", "role"]) : {}
 
-const answerOf = ({ body }: HttpServerResponse.HttpServerResponse): Readonly<Record<string, unknown>> =>
+const answerOf = ({ body }: HttpServerResponse.HttpServerResponse): Fields =>
   body._tag === "Uint8Array" ? objectIn(new TextDecoder().decode(body.body)) : {}
 
-const objectIn = (text: string): Readonly<Record<string, unknown>> => {
+const objectIn = (text: string): Fields => {
   const json: unknown = text === "" ? {} : JSON.parse(text)
   return typeof json === "object" && json !== null ? { ...json } : {}
 }
 
-const detailOf = (body: Readonly<Record<string, unknown>>, fields: ReadonlyArray<string>): AuditDetail =>
+const detailOf = (body: Fields, fields: ReadonlyArray<string>): AuditDetail =>
   Object.fromEntries(
     fields.flatMap((field) => {
       const value = body[field]
