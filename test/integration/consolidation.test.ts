@@ -173,6 +173,23 @@ describe("a merge", () => {
     expect(refusalOf(await asOperator("POST", `/${id}/undo`))).toEqual([409, "consolidation_superseded"])
     expect(await held("later")).toContain(changed.fact)
   })
+
+  it.each([
+    ["tags", "PATCH", "", { tags: ["health"] }],
+    ["metadata", "PATCH", "", { metadata: { checked: true } }],
+    ["expiry", "PATCH", "", { expiresAt: 4_000_000_000_000 }],
+    ["feedback", "POST", "/feedback", { useful: false }]
+  ])("keeps the %s that a caller gave it: it cannot be undone", async (name, method, path, body) => {
+    const agentId = `changed-${name}`
+    await learn(agentId, peanuts)
+    changesOf = (lines) => [{ op: "merge", ids: idsIn(lines), text: both }]
+    const [{ id, into }] = (await run()).done
+    const changed = await alice.call(method, `/v1/memories/${into}${path}`, { body })
+    expect(changed.status, JSON.stringify(changed.body)).toBe(200)
+    const before = await alice.get(into)
+    expect(refusalOf(await asOperator("POST", `/${id}/undo`))).toEqual([409, "consolidation_superseded"])
+    expect(await alice.get(into)).toEqual(before)
+  })
 })
 
 describe("what is over", () => {

@@ -141,8 +141,8 @@ export const undoChange = Effect.fn("VersionMoves.undo")(function* (
     const made = yield* host.answer(key, { _tag: "Find", id: entry.into })
     const latest = yield* host.answer(key, { _tag: "LatestOf", uniqueKey: entry.key })
     const known = new Set([entry.into, ...entry.versions.map(({ id }) => id)])
-    const isChanged = made !== undefined && made.uniqueKey !== entry.key
-    if (isChanged || (latest !== undefined && !known.has(latest.id))) return yield* superseded(entry)
+    if ((made !== undefined && isChanged(made, entry)) || (latest !== undefined && !known.has(latest.id)))
+      return yield* superseded(entry)
     const found = yield* Effect.forEach(entry.versions, (version) =>
       Effect.map(host.answer(key, { _tag: "Find", id: version.id }), (memory) =>
         memory?.uniqueKey === entry.key ? [moveOf(memory, version.key)] : []
@@ -158,6 +158,10 @@ export const undoChange = Effect.fn("VersionMoves.undo")(function* (
   }
   return yield* superseded(entry)
 })
+
+/** Whether a caller changed the memory in place, or a later change moved it; feedback leaves its times as they are. */
+const isChanged = ({ feedback = [], uniqueKey, updatedAt }: MemoryVersion, { at, key }: ConsolidationEntry): boolean =>
+  uniqueKey !== key || updatedAt !== at || feedback.length > 0
 
 const superseded = ({ into }: ConsolidationEntry) =>
   new Conflict({
