@@ -4,9 +4,11 @@
  */
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { filesWith } from "../support/filesWith.ts"
-import { fact } from "../support/MemoryCalls.ts"
+import { accountCalls, fact } from "../support/MemoryCalls.ts"
+import { useModel } from "../support/ModelServer.ts"
+import { answer } from "../support/ModelServerReplies.ts"
 import { type Answer, patienceMillis, refusalOf, startServer, type TestServer } from "../support/TestServer.ts"
 import { evmWallet, walletCalls } from "../support/TrustCalls.ts"
 import { temporaryDirectory } from "../component/sqlite/TemporaryDirectory.ts"
@@ -155,5 +157,42 @@ describe("an erased account", () => {
     const report = await erase("killed")
     expect(report.body.erasure.account).toBe(account)
     await expectErased("killed", report.body)
+  })
+})
+
+describe("an erasure that has begun", () => {
+  const model = useModel()
+
+  it("waits for what an operator changes in the account, and nothing comes to it or ends it any more", async () => {
+    const own = await startServer({ environment: { ...environment, ...model.environment() } })
+    try {
+      const calls = await accountCalls(own, "waited")
+      const headers = { authorization: `Bearer ${own.operatorToken}`, "x-account": "waited" }
+      const change = (path: string, body: object) => own.call("POST", path, { key: null, headers, body })
+      model.script({ kind: "slow", millis: 5_000, then: answer({}) })
+      const conversation = [{ role: "user", content: `I am Zoe and I carve ${secretWord} signs.` }]
+      const underWay = change("/v1/memories", { agentId: "zoe", conversation, wait: "extraction" })
+      await vi.waitFor(() => expect(model.underWay).toBe(1), patienceMillis)
+      const asked = own.asOperator("POST", "/admin/accounts/erase", { account: "waited" })
+      await vi.waitFor(async () => {
+        expect((await calls.call("GET", "/v1/account")).body.code).toBe("account_suspended")
+      }, patienceMillis)
+
+      const open = [409, "erasure_open"]
+      const memories = [fact("wood", secretWord)]
+      expect(refusalOf(await change("/v1/memories", { agentId: "new", memories }))).toEqual(open)
+      expect(refusalOf(await change("/v1/schemas", schema))).toEqual(open)
+      const asOperator = (path: string, rest: object = {}) =>
+        own.asOperator("POST", path, { account: "waited", ...rest })
+      expect(refusalOf(await asOperator("/admin/import", { records: [] }))).toEqual(open)
+      expect(refusalOf(await asOperator("/admin/accounts/resume"))).toEqual(open)
+      expect((await underWay).status).toBe(200)
+      const report = await asked
+      expect(report.status, JSON.stringify(report.body)).toBe(200)
+      expect(report.body.erasure).toMatchObject({ finishedAt: expect.any(Number), files: { left: [] } })
+      expect(filesWith(own.dataDirectory, secretWord)).toEqual([])
+    } finally {
+      await own.stop()
+    }
   })
 })

@@ -296,6 +296,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   not_refundable: "needs a chain: test/integration/payments-refund.test.ts",
   payment_not_found: "needs a chain: test/integration/payments-refund.test.ts",
   consolidation_superseded: "needs a language model: test/integration/consolidation.test.ts",
+  erasure_open: "needs a call under way: test/integration/account-erasure.test.ts",
   cluster_backup: "needs several nodes: test/integration/openapi-examples.test.ts with MUNIMENT_TEST_NODES",
   request_timeout: "needs a request that does not come: test/integration/unread-requests.test.ts",
   expectation_failed: "no client sends it: test/integration/unread-requests.test.ts",

@@ -185,7 +185,8 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
     "backup_not_configured",
     "no_language_model",
     "consolidation_off",
-    "consolidation_superseded"
+    "consolidation_superseded",
+    "erasure_open"
   ]),
   { httpApiStatus: 409, description: "The request contradicts what is stored." }
 ) {

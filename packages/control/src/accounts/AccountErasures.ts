@@ -10,6 +10,7 @@ import type { SqlClient } from "effect/sql"
 import type { Account, AccountErasureReport, ErasedCounts } from "@muniment/domain/Account"
 import type { NamespaceTag } from "@muniment/domain/Ids"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
+import { Conflict } from "@muniment/domain/Errors"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
@@ -36,6 +37,8 @@ export class AccountErasures extends Context.Service<
       account: Account,
       what: Pick<OpenErasure, "namespaces" | "files" | "found">
     ) => Effect.Effect<OpenErasure, ControlFailure>
+    /** Fails once the account's erasure has begun: nothing may come to it any more. */
+    readonly requireNone: (accountId: string) => Effect.Effect<void, Conflict>
     readonly open: Effect.Effect<ReadonlyArray<OpenErasure>>
     /** The report of the account of that name or id, if it was erased. */
     readonly reportOf: (nameOrId: string) => Effect.Effect<AccountErasureReport | undefined>
@@ -69,6 +72,7 @@ export class AccountErasures extends Context.Service<
             })
           )
         }),
+        requireNone: (accountId) => read(requireNoErasure(sql, accountId)),
         open: read(
           Effect.map(sql<ErasureRow>`SELECT * FROM account_erasure WHERE report IS NULL ORDER BY started_at`, (rows) =>
             rows.map(openErasureOf)
@@ -98,6 +102,14 @@ export class AccountErasures extends Context.Service<
     })
   )
 }
+
+/** Fails for an account that an erasure has begun to take away, or has taken. Also inside a transaction. */
+export const requireNoErasure = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountId: string) {
+  const rows = yield* sql`SELECT 1 FROM account WHERE id = ${accountId}
+    AND id NOT IN (SELECT account FROM account_erasure WHERE report IS NULL)`
+  if (rows.length > 0) return
+  return yield* new Conflict({ code: "erasure_open", error: "the erasure of this account has begun" })
+})
 
 /** Tables whose rows go with their account. */
 const ownedTables = [

@@ -13,6 +13,7 @@ import { quotaDefaults, type QuotaLimits, type QuotaName, type QuotaTier } from 
 import { parseWalletAddress } from "@muniment/trust/WalletAddress"
 import { ControlDatabase } from "../database/ControlDatabase.ts"
 import { makeKnownRows } from "../database/KnownRows.ts"
+import { requireNoErasure } from "./AccountErasures.ts"
 import type { ControlFailure } from "../database/ControlFailure.ts"
 
 interface AccountOptions {
@@ -43,7 +44,8 @@ export class Accounts extends Context.Service<
     ) => Effect.Effect<Account, NotFound | ControlFailure>
     /** Its keys and wallets are refused from the next request on; suspending twice keeps the first time. */
     readonly suspend: (id: string) => Effect.Effect<Account, NotFound | ControlFailure>
-    readonly resume: (id: string) => Effect.Effect<Account, NotFound | ControlFailure>
+    /** Fails once its erasure has begun, which the next start would finish. */
+    readonly resume: (id: string) => Effect.Effect<Account, NotFound | Conflict | ControlFailure>
     /** Oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<Account>>
     readonly byId: (id: string) => Effect.Effect<Account | undefined>
@@ -74,14 +76,11 @@ export class Accounts extends Context.Service<
           row === undefined ? undefined : accountOf(row)
         )
 
-      const change = Effect.fn("Accounts.change")(function* (id: string, fields: Partial<AccountRow>) {
-        return yield* write(
-          Effect.gen(function* () {
-            yield* sql`UPDATE account SET ${sql.update(fields)} WHERE id = ${id}`
-            return (yield* where("id", id)) ?? (yield* accountNotFound())
-          })
-        )
+      const updated = Effect.fnUntraced(function* (id: string, fields: Partial<AccountRow>) {
+        yield* sql`UPDATE account SET ${sql.update(fields)} WHERE id = ${id}`
+        return (yield* where("id", id)) ?? (yield* accountNotFound())
       })
+      const change = (id: string, fields: Partial<AccountRow>) => write(updated(id, fields))
 
       return Accounts.of({
         create: Effect.fn("Accounts.create")(function* (name, options = {}) {
@@ -112,7 +111,7 @@ export class Accounts extends Context.Service<
           const known = yield* read(where("id", id))
           return yield* change(id, { suspended_at: known?.suspendedAt ?? now })
         }),
-        resume: (id) => change(id, { suspended_at: null }),
+        resume: (id) => write(Effect.andThen(requireNoErasure(sql, id), updated(id, { suspended_at: null }))),
         list: read(
           Effect.map(sql<AccountRow>`SELECT * FROM account ORDER BY created_at, rowid`, (rows) => rows.map(accountOf))
         ),

@@ -61,8 +61,12 @@ export class AccountAdminApi extends HttpApiGroup.make("accounts")
     HttpApiEndpoint.post("resume", "/accounts/resume", {
       payload: OneAccount,
       success: Schema.Struct({ success, account: AccountRecord }),
-      error: [NotFound, InsufficientStorage, Unavailable]
-    }).annotateMerge(operation("End the suspension of an account", {})),
+      error: [NotFound, Conflict, InsufficientStorage, Unavailable]
+    }).annotateMerge(
+      operation("End the suspension of an account", {
+        description: "409 `erasure_open` once its erasure has begun: nothing ends that but its end."
+      })
+    ),
     HttpApiEndpoint.post("erase", "/accounts/erase", {
       payload: Schema.Struct({ account: AccountName, dryRun: Schema.optionalKey(Schema.Boolean) }).annotate({
         examples: [{ account: "research", dryRun: true }]

@@ -149,6 +149,7 @@ const makeRequireOperator = Effect.gen(function* () {
 const makeActFor = Effect.gen(function* () {
   const requireOperator = yield* makeRequireOperator
   const accounts = yield* Accounts
+  const calls = yield* CallsUnderWay
   const log = yield* AuditLog
   return Effect.fnUntraced(function* <E, R>(
     name: string,
@@ -168,7 +169,7 @@ const makeActFor = Effect.gen(function* () {
     const acting = Effect.provideService(handler, Caller, identity)
     return yield* change === undefined
       ? acting
-      : auditedAction({ log, ...change, operator, account: name }, request, acting)
+      : auditedAction({ log, ...change, operator, account: name }, request, calls.acting(account.id, acting))
   })
 })
 

@@ -7,6 +7,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Account, AccountErasureReport } from "@muniment/domain/Account"
+import type { NamespaceTag } from "@muniment/domain/Ids"
 import { type InsufficientStorage, NotFound, Unavailable } from "@muniment/domain/Errors"
 import { Limits } from "@muniment/domain/Limits"
 import { toCredits } from "@muniment/domain/Money"
@@ -125,7 +126,15 @@ const finish = Effect.fnUntraced(function* (parts: Parts, erasure: OpenErasure) 
   const { accountId, files, found, namespaces, startedAt } = erasure
   const { directory, erasures, host, ledger } = parts
   const removed = new Set(files)
-  for (const key of directory.list(accountId)) for (const file of yield* host.erase(key)) removed.add(file)
+  const erased = new Set<NamespaceTag>()
+  // Until there is none: background work that was under way may have made one since the erasure began.
+  const left = () => directory.list(accountId).filter(({ tag }) => !erased.has(tag))
+  for (let keys = left(); keys.length > 0; keys = left()) {
+    for (const key of keys) {
+      for (const file of yield* host.erase(key)) removed.add(file)
+      erased.add(key.tag)
+    }
+  }
   yield* directory.forget(accountId)
   const closed = yield* ledger.close(accountId, `erasure:${accountId}:${startedAt}`)
   const report: AccountErasureReport = {
@@ -134,7 +143,7 @@ const finish = Effect.fnUntraced(function* (parts: Parts, erasure: OpenErasure) 
     startedAt,
     finishedAt: yield* Clock.currentTimeMillis,
     removed: found,
-    files: { removed: [...removed].toSorted(), left: yield* host.files(namespaces) },
+    files: { removed: [...removed].toSorted(), left: yield* host.files([...erased.union(new Set(namespaces))]) },
     ledger: { closed: closed.map(closedOf), total: totalOf(yield* ledger.owned(accountId)) }
   }
   yield* erasures.finish(report)

@@ -36,6 +36,7 @@ import type { Payments } from "@muniment/payments/Payments"
 import { RoundBook } from "@muniment/worker/RoundBook"
 import { type PaymentHealth, paymentHealth } from "../credits/PaymentHealth.ts"
 import { DataDirectory } from "../DataDirectory.ts"
+import { CallsUnderWay } from "../identity/CallsUnderWay.ts"
 import { clockStepText, JobClock } from "../jobs/JobClock.ts"
 import { PendingConversations } from "../jobs/PendingConversations.ts"
 import { Scrubber } from "../jobs/Scrubber.ts"
@@ -88,6 +89,7 @@ interface Parts {
   readonly host: NamespaceHost["Service"]
   readonly directory: NamespaceDirectory["Service"]
   readonly accounts: Accounts["Service"]
+  readonly calls: CallsUnderWay["Service"]
   readonly registry: SchemaRegistry["Service"]
   readonly embedder: Embedder["Service"]
   readonly embedding: TextEmbedding["Service"]
@@ -116,6 +118,7 @@ const make = Effect.fnUntraced(function* (options: {
     host: yield* NamespaceHost,
     directory: yield* NamespaceDirectory,
     accounts: yield* Accounts,
+    calls: yield* CallsUnderWay,
     registry: yield* SchemaRegistry,
     embedder: yield* Embedder,
     embedding: yield* TextEmbedding,
@@ -143,7 +146,10 @@ const make = Effect.fnUntraced(function* (options: {
       schemas: ReadonlyArray<MemorySchema>,
       records: ReadonlyArray<ExportedMemory>,
       skipsDuplicates: boolean
-    ) => importRecords(parts, accountName, schemas, records, skipsDuplicates)
+    ) =>
+      Effect.flatMap(accountNamed(parts, accountName), (owner) =>
+        parts.calls.acting(owner.id, importRecords(parts, owner, schemas, records, skipsDuplicates))
+      )
   }
 })
 
@@ -300,12 +306,11 @@ const namespaceFor = Effect.fnUntraced(function* (
 
 const importRecords = Effect.fn("OperatorService.importRecords")(function* (
   parts: Parts,
-  accountName: string,
+  owner: Account,
   schemas: ReadonlyArray<MemorySchema>,
   records: ReadonlyArray<ExportedMemory>,
   skipsDuplicates: boolean
 ) {
-  const owner = yield* accountNamed(parts, accountName)
   yield* importSchemas(parts, owner, schemas)
   let imported = 0
   for (const [agentId, batch] of Map.groupBy(records, (record) => record.agentId)) {
