@@ -228,6 +228,30 @@ it("a dry run shows what would be changed, and changes nothing", async () => {
   expect((await run()).done).toHaveLength(1)
 })
 
+it("a run ends with its client, and is in the audit log", async () => {
+  await learn("left", peanuts)
+  replyTo = () => ({ kind: "hang" })
+  const client = new AbortController()
+  const lost = fetch(`${server.url}/admin/consolidations`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${server.operatorToken}`, "content-type": "application/json" },
+    body: JSON.stringify({ account: "alice" }),
+    signal: client.signal
+  })
+  await vi.waitFor(() => expect(model.underWay).toBe(1), patienceMillis)
+  const events = async () =>
+    (await server.asOperator("GET", "/admin/audit?action=consolidations.run&subject=alice&limit=100")).body.events
+  const before = (await events()).length
+  client.abort()
+  await expect(lost).rejects.toThrow()
+  await vi.waitFor(async () => {
+    expect(model.underWay).toBe(0)
+    expect(await events()).toHaveLength(before + 1)
+  }, patienceMillis)
+  replyTo = () => answer({ changes: [] })
+  expect((await run()).agents).toBe(1)
+})
+
 it("what callers stored is neither shown nor changed", async () => {
   const direct = { kind: "factual_memory", data: { subject: "Alice", fact: "Alice is allergic to peanuts indeed" } }
   await alice.create("direct", [direct], { subjectId: "s" })
