@@ -38,9 +38,12 @@ export class Operators extends Context.Service<
     /** Oldest first, revoked ones included. */
     readonly list: Effect.Effect<ReadonlyArray<OperatorRecord>>
     /** Gives one who works another role. */
-    readonly change: (operator: Operator) => Effect.Effect<OperatorRecord, NotFound | ControlFailure>
+    readonly change: (
+      operator: Operator,
+      by: string
+    ) => Effect.Effect<OperatorRecord, Forbidden | NotFound | ControlFailure>
     /** Revoking twice keeps the first time. */
-    readonly revoke: (name: string) => Effect.Effect<OperatorRecord, NotFound | ControlFailure>
+    readonly revoke: (name: string, by: string) => Effect.Effect<OperatorRecord, Forbidden | NotFound | ControlFailure>
   }
 >()("muniment/control/Operators") {
   static readonly layer = Layer.effect(
@@ -87,7 +90,8 @@ const make = Effect.gen(function* () {
       const created_at = yield* Clock.currentTimeMillis
       const prefix = displayPrefix(secret, secretPrefix)
       const row = { name, role, prefix, hash: hashApiKey(secret), made_by: madeBy, created_at }
-      yield* write(Effect.andThen(requireRoom(sql, name, madeBy), sql`INSERT INTO operator ${sql.insert(row)}`))
+      const allowed = Effect.andThen(requireAdmin(sql, madeBy), requireRoom(sql, name))
+      yield* write(Effect.andThen(allowed, sql`INSERT INTO operator ${sql.insert(row)}`))
       return { record: recordOf({ ...row, last_used_at: null, revoked_at: null }), secret }
     }),
     authenticate: (secret) => used("hash", hashApiKey(secret)),
@@ -95,16 +99,22 @@ const make = Effect.gen(function* () {
     list: read(
       Effect.map(sql<OperatorRow>`SELECT * FROM operator ORDER BY created_at, rowid`, (rows) => rows.map(recordOf))
     ),
-    change: Effect.fn("Operators.change")(function* ({ name, role }) {
+    change: Effect.fn("Operators.change")(function* ({ name, role }, by) {
       const [row] = yield* write(
-        sql<OperatorRow>`UPDATE operator SET role = ${role} WHERE name = ${name} AND revoked_at IS NULL RETURNING *`
+        Effect.andThen(
+          requireAdmin(sql, by),
+          sql<OperatorRow>`UPDATE operator SET role = ${role} WHERE name = ${name} AND revoked_at IS NULL RETURNING *`
+        )
       )
       return row === undefined ? yield* operatorNotFound(name) : recordOf(row)
     }),
-    revoke: Effect.fn("Operators.revoke")(function* (name) {
+    revoke: Effect.fn("Operators.revoke")(function* (name, by) {
       const now = yield* Clock.currentTimeMillis
       const [row] = yield* write(
-        sql<OperatorRow>`UPDATE operator SET revoked_at = coalesce(revoked_at, ${now}) WHERE name = ${name} RETURNING *`
+        Effect.andThen(
+          requireAdmin(sql, by),
+          sql<OperatorRow>`UPDATE operator SET revoked_at = coalesce(revoked_at, ${now}) WHERE name = ${name} RETURNING *`
+        )
       )
       return row === undefined ? yield* operatorNotFound(name) : recordOf(row)
     })
@@ -122,13 +132,18 @@ interface OperatorRow {
   readonly revoked_at: number | null
 }
 
+/** Inside the transaction that changes operators: who asks was let in before it began. */
+const requireAdmin = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, by: string) {
+  if (!isAdded(by)) return
+  const admins = yield* sql`SELECT 1 FROM operator WHERE name = ${by} AND role = 'admin' AND revoked_at IS NULL`
+  if (admins.length > 0) return
+  return yield* new Forbidden({ code: "operator_only", error: "the operator who asks is no admin any more" })
+})
+
 /** Inside the transaction that adds one. */
-const requireRoom = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name: string, madeBy: string) {
+const requireRoom = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, name: string) {
   const rows = yield* sql<Pick<OperatorRow, "name" | "revoked_at">>`SELECT name, revoked_at FROM operator`
   const working = rows.filter(({ revoked_at }) => revoked_at === null)
-  if (isAdded(madeBy) && !working.some((row) => row.name === madeBy)) {
-    return yield* new Forbidden({ code: "operator_only", error: "the operator who asks was revoked meanwhile" })
-  }
   if (!isAdded(name) || rows.some((row) => row.name === name)) {
     return yield* new Conflict({
       code: "operator_exists",

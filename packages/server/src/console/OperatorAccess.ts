@@ -138,10 +138,13 @@ export const operatorsAdminHandlers = apiGroup(
         const { record, secret } = yield* operators.add(payload, name)
         return { success, operator: record, secret }
       }),
-      changeOperator: ({ params, payload }) =>
-        Effect.map(operators.change({ ...params, ...payload }), (operator) => ({ success, operator })),
+      changeOperator: Effect.fnUntraced(function* ({ params, payload }) {
+        const { name } = yield* CurrentOperator
+        return { success, operator: yield* operators.change({ ...params, ...payload }, name) }
+      }),
       revokeOperator: Effect.fnUntraced(function* ({ params }) {
-        const operator = yield* operators.revoke(params.name)
+        const { name } = yield* CurrentOperator
+        const operator = yield* operators.revoke(params.name, name)
         yield* sessions.endOf(operator.name)
         return { success, operator }
       })

@@ -27,18 +27,18 @@ describe("an operator", () => {
     const known = () => Effect.all([operators.authenticate(secret), operators.working("bob")])
     expect(yield* known()).toEqual([bob, bob])
     yield* TestClock.setTime(10_000)
-    expect(yield* operators.revoke("bob")).toMatchObject({ revokedAt: 10_000 })
+    expect(yield* operators.revoke("bob", "operator")).toMatchObject({ revokedAt: 10_000 })
     expect(yield* known()).toEqual([undefined, undefined])
     yield* TestClock.setTime(20_000)
-    expect(yield* operators.revoke("bob")).toMatchObject({ revokedAt: 10_000 })
-    expect(yield* Effect.flip(operators.revoke("eve"))).toMatchObject({ code: "operator_not_found" })
+    expect(yield* operators.revoke("bob", "operator")).toMatchObject({ revokedAt: 10_000 })
+    expect(yield* Effect.flip(operators.revoke("eve", "operator"))).toMatchObject({ code: "operator_not_found" })
   })
 
   fresh.effect("has a name that is used once, also after a revocation, and never the first one's", function* () {
     const operators = yield* Operators
     yield* addBob
     expect(yield* Effect.flip(addBob)).toMatchObject({ code: "operator_exists" })
-    yield* operators.revoke("bob")
+    yield* operators.revoke("bob", "operator")
     expect(yield* Effect.flip(addBob)).toMatchObject({ code: "operator_exists" })
     const posing = operators.add({ name: "operator", role: "viewer" }, "operator")
     expect(yield* Effect.flip(posing)).toMatchObject({ code: "operator_exists" })
@@ -47,14 +47,34 @@ describe("an operator", () => {
   fresh.effect("is added by one who still works, and up to a number", function* () {
     const operators = yield* Operators
     yield* operators.add({ name: "root", role: "admin" }, "operator")
-    yield* operators.revoke("root")
+    yield* operators.revoke("root", "operator")
     expect(yield* Effect.flip(operators.add(bob, "root"))).toMatchObject({ code: "operator_only" })
     for (let at = 0; at < Limits.operatorsMax; at += 1) {
       yield* operators.add({ name: `operator-${at}`, role: "viewer" }, "operator")
     }
     expect(yield* Effect.flip(addBob)).toMatchObject({ code: "limit_exceeded" })
-    yield* operators.revoke("operator-0")
+    yield* operators.revoke("operator-0", "operator")
     expect((yield* addBob).record.name).toBe("bob")
+  })
+
+  fresh.effect("is changed by one who is an admin still, when their turn comes", function* () {
+    const operators = yield* Operators
+    yield* operators.add({ name: "root", role: "admin" }, "operator")
+    yield* addBob
+    yield* operators.change({ name: "root", role: "viewer" }, "operator")
+    const admin = { name: "bob", role: "admin" } as const
+    for (const attempt of [
+      operators.add({ name: "eve", role: "admin" }, "root"),
+      operators.change(admin, "root"),
+      operators.revoke("bob", "root")
+    ]) {
+      expect(yield* Effect.flip(attempt)).toMatchObject({ code: "operator_only" })
+    }
+    expect((yield* operators.list).map(({ name, revokedAt, role }) => [name, role, revokedAt])).toEqual([
+      ["root", "viewer", undefined],
+      ["bob", "viewer", undefined]
+    ])
+    expect(yield* operators.change(admin, "oidc:alice@example.com")).toMatchObject({ role: "admin" })
   })
 
   fresh.effect("is listed with the last use", function* () {
