@@ -118,6 +118,13 @@ describe("a person whom the provider knows", () => {
     await signInAs(page, "gwen")
     await page.getByRole("banner").getByText("maintainer").waitFor()
     const { sessions } = (await server.asOperator("GET", "/admin/sessions")).body
+    // A link would let them in again without the provider.
+    const made = await page.evaluate<string>(`(async () => {
+      const { session } = await (await fetch("/console/session")).json()
+      const headers = { "x-csrf-token": session.csrf }
+      return (await (await fetch("/admin/console-links", { method: "POST", headers })).json()).code
+    })()`)
+    expect(made).toBe("operator_role")
     expect(sessions[0]).toMatchObject({ operator: { name: "oidc:gwen@example.com", role: "maintainer" } })
     await server.asOperator("DELETE", `/admin/sessions/${sessions[0].id}`)
     await page.reload()
@@ -179,6 +186,19 @@ describe("a sign-in", () => {
     const made = await begin()
     const forged = callback({ code: "forged", state: made.asked.searchParams.get("state")!, iss })
     expect(await visit(forged, { cookie: made.cookie })).toEqual(failed)
+  })
+
+  it("is ended though hundreds of strangers begin theirs meanwhile", async () => {
+    const { page } = await openPage(browser, server)
+    await page.goto(`${server.url}/console`)
+    await page.getByRole("link", { name: "Sign in with OpenID Connect" }).click()
+    await page.locator("input[name=login]").fill("gwen")
+    await page.locator("input[name=password]").fill("any")
+    for (let round = 0; round < 20; round += 1) await Promise.all(Array.from({ length: 20 }, begin))
+    await page.locator("button[type=submit]").click()
+    await page.locator("form button[type=submit]").click()
+    await page.getByRole("banner").getByText("maintainer").waitFor()
+    await page.context().close()
   })
 
   it("is begun and ended on this machine alone, unless the console is remote", async () => {

@@ -58,6 +58,8 @@ export class ConsoleSessions extends Context.Service<
     readonly list: Effect.Effect<ReadonlyArray<SessionRecord>>
     /** Ends the session of a record; undefined: there is none. */
     readonly end: (id: string) => Effect.Effect<SessionRecord | undefined>
+    /** Takes back the links of an operator. */
+    readonly endLinksOf: (operator: string) => Effect.Effect<void>
     /** Ends all of an operator, and takes their links back. */
     readonly endOf: (operator: string) => Effect.Effect<void>
   }
@@ -125,6 +127,11 @@ const make = Effect.gen(function* () {
     return { secret, session }
   })
 
+  const endLinksOf = (operator: string) =>
+    Effect.sync(() => {
+      for (const [digest, link] of links) if (link.operator.name === operator) links.delete(digest)
+    })
+
   return {
     link,
     redeem,
@@ -133,11 +140,12 @@ const make = Effect.gen(function* () {
     isOpen: (id) => Effect.map(Clock.currentTimeMillis, (now) => sessions.has(id, now)),
     list: Effect.map(Clock.currentTimeMillis, (now) => sessions.records(now)),
     end: (id) => Effect.sync(() => sessions.end(id)),
+    endLinksOf,
     endOf: (operator) =>
-      Effect.sync(() => {
-        for (const [digest, link] of links) if (link.operator.name === operator) links.delete(digest)
-        sessions.endOf(operator)
-      })
+      Effect.andThen(
+        endLinksOf(operator),
+        Effect.sync(() => sessions.endOf(operator))
+      )
   } satisfies ConsoleSessions["Service"]
 })
 
@@ -283,7 +291,7 @@ export const cookieSecretOf = (kind: CookieKind, headers: Headers): string | und
   const start = `${cookieName(kind, headers)}=`
   const held = headers["cookie"]?.split(";").find((one) => one.trimStart().startsWith(start))
   const secret = held?.trim().slice(start.length)
-  return secret !== undefined && /^[\w-]{1,128}$/.test(secret) ? secret : undefined
+  return secret !== undefined && /^[\w-]{1,2048}$/.test(secret) ? secret : undefined
 }
 
 /** `secondsMax` 0 removes it. A cookie for TLS only where the service is reached so. */

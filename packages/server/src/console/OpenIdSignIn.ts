@@ -6,13 +6,14 @@
  * verifier are of that one; what the provider issues is kept nowhere; an address counts once the provider has verified it.
  */
 import type { Configuration } from "openid-client"
-import { Clock, Data, Effect, Layer, Redacted, Schema } from "effect"
+import { Clock, Data, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Limits } from "@muniment/domain/Limits"
 import { mayDo } from "@muniment/domain/api/OperatorRoles"
 import { openIdPrefix, type Operator, OperatorName, type OperatorRole } from "@muniment/domain/Operator"
 import { sha256Hex } from "@muniment/trust/CanonicalJson"
+import { nonceBytes, seal, unseal } from "@muniment/trust/KeyRing"
 import { consolePath } from "../paths.ts"
 import { cookieSecretOf, cookieText } from "./ConsoleSessions.ts"
 import type { OpenIdRule, OpenIdSettings } from "./OpenIdSettings.ts"
@@ -37,7 +38,7 @@ export const openIdRoutes = ({ isSecure, open, publicUrl, settings }: OpenIdOpti
       const access = yield* OperatorAccess
       const random = yield* SecureRandom.SecureRandom
       const connected = makeConnected(settings)
-      const begun = new BegunSignIns()
+      const begun = new BegunSignIns(Buffer.from(yield* random.randomBytes(secretBytes)).toString("base64url"))
 
       const inReach = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
         access.isInReach(request)
@@ -55,8 +56,7 @@ export const openIdRoutes = ({ isSecure, open, publicUrl, settings }: OpenIdOpti
           nonce: client.randomNonce(),
           verifier: client.randomPKCECodeVerifier()
         }
-        const secret = Buffer.from(yield* random.randomBytes(secretBytes)).toString("base64url")
-        begun.add(sha256Hex(secret), one, yield* Clock.currentTimeMillis)
+        const secret = begun.sealed(one, yield* Clock.currentTimeMillis, yield* random.randomBytes(nonceBytes))
         const url = client.buildAuthorizationUrl(provider, {
           redirect_uri: redirectUri,
           scope: settings.scope,
@@ -71,7 +71,7 @@ export const openIdRoutes = ({ isSecure, open, publicUrl, settings }: OpenIdOpti
 
       const end = Effect.gen(function* () {
         const { headers, url } = yield* inReach
-        const one = begun.take(cookieOf(headers), yield* Clock.currentTimeMillis)
+        const one = begun.take(cookieSecretOf("sign_in", headers) ?? "", yield* Clock.currentTimeMillis)
         if (one === undefined) {
           return yield* new SignInRefused({
             code: "sign_in_failed",
@@ -115,29 +115,42 @@ class SignInRefused extends Data.TaggedError("SignInRefused")<{
 const led = (url: string, headers: Readonly<Record<string, string>>) =>
   HttpServerResponse.redirect(url, { status: 302, headers: { "cache-control": "no-store", ...headers } })
 
-const cookieOf = (headers: Headers.Headers): string => sha256Hex(cookieSecretOf("sign_in", headers) ?? "")
+const BegunSignIn = Schema.Struct({
+  redirectUri: Schema.String,
+  state: Schema.String,
+  nonce: Schema.String,
+  verifier: Schema.String
+})
+type BegunSignIn = typeof BegunSignIn.Type
 
-interface BegunSignIn {
-  readonly redirectUri: string
-  readonly state: string
-  readonly nonce: string
-  readonly verifier: string
-}
+const decodeBegun = Schema.decodeUnknownOption(
+  Schema.fromJsonString(Schema.Struct({ ...BegunSignIn.fields, expiresAt: Schema.Int }))
+)
 
-/** By digest of the browser's cookie; bounded, the oldest gives way. */
+/**
+ * Sign-ins under way are in the cookies of their browsers, sealed: whoever begins many takes nobody's place. Those that
+ * were ended are remembered for as long as they could be ended again; bounded, the oldest gives way.
+ */
 class BegunSignIns {
-  readonly #byDigest = new Map<string, BegunSignIn & { readonly expiresAt: number }>()
+  readonly #secret: string
+  /** By state. */
+  readonly #ended = new Set<string>()
 
-  add(digest: string, begun: BegunSignIn, now: number): void {
-    this.#byDigest.set(digest, { ...begun, expiresAt: now + Limits.consoleLinkMillis })
-    const [oldest] = this.#byDigest.keys()
-    if (oldest !== undefined && this.#byDigest.size > Limits.openIdSignInsMax) this.#byDigest.delete(oldest)
+  constructor(secret: string) {
+    this.#secret = secret
   }
 
-  take(digest: string, now: number): BegunSignIn | undefined {
-    const found = this.#byDigest.get(digest)
-    this.#byDigest.delete(digest)
-    return found !== undefined && found.expiresAt > now ? found : undefined
+  sealed(begun: BegunSignIn, now: number, nonce: Uint8Array): string {
+    return seal(JSON.stringify({ ...begun, expiresAt: now + Limits.consoleLinkMillis }), this.#secret, nonce)
+  }
+
+  take(cookie: string, now: number): BegunSignIn | undefined {
+    const found = Option.getOrUndefined(decodeBegun(unseal(cookie, this.#secret)))
+    if (found === undefined || found.expiresAt <= now || this.#ended.has(found.state)) return undefined
+    this.#ended.add(found.state)
+    const [oldest] = this.#ended
+    if (oldest !== undefined && this.#ended.size > Limits.openIdSignInsMax) this.#ended.delete(oldest)
+    return found
   }
 }
 
@@ -151,18 +164,28 @@ interface Connected {
 
 /** Asks the provider about itself at the first sign-in, and again until it has answered. */
 const makeConnected = ({ clientId, clientSecret, issuer }: OpenIdSettings): Effect.Effect<Connected, SignInRefused> => {
-  let known: Connected | undefined
-  return Effect.gen(function* () {
-    if (known !== undefined) return known
-    const client = yield* Effect.promise(loadClient)
+  const discovered = async (): Promise<Connected> => {
+    const client = await loadClient()
     const secret = clientSecret && Redacted.value(clientSecret)
-    const provider = yield* asked(() =>
-      client.discovery(new URL(issuer), clientId, secret, secret === undefined ? client.None() : undefined, {
+    const provider = await client.discovery(
+      new URL(issuer),
+      clientId,
+      secret,
+      secret === undefined ? client.None() : undefined,
+      {
         timeout: Limits.openIdTimeoutMillis / 1_000,
         ...(issuer.startsWith("http:") && { execute: [client.allowInsecureRequests] })
-      })
+      }
     )
-    known = { client, provider }
+    return { client, provider }
+  }
+  let known: Promise<Connected> | undefined
+  // All who come meanwhile wait for one answer.
+  return asked(() => {
+    known ??= discovered().catch((cause: unknown) => {
+      known = undefined
+      throw cause
+    })
     return known
   })
 }

@@ -7,7 +7,7 @@ import { type Headers, HttpRouter, HttpServerRequest, HttpServerResponse } from 
 import { CurrentOperator } from "@muniment/domain/api/Middleware"
 import { type OwnSession, SignIn } from "@muniment/domain/Console"
 import { Forbidden, InvalidRequest, NotFound, Unauthenticated } from "@muniment/domain/Errors"
-import type { Operator } from "@muniment/domain/Operator"
+import { openIdPrefix, type Operator } from "@muniment/domain/Operator"
 import { ApiKeyStore } from "@muniment/control/accounts/ApiKeyStore"
 import { Operators } from "@muniment/control/accounts/Operators"
 import { apiGroup } from "../apiGroup.ts"
@@ -197,6 +197,12 @@ const ownNow =
 
 const success = true as const
 
+/** A link would outlast what the provider gave them. */
+const noLinks = new Forbidden({
+  code: "operator_role",
+  error: "who is signed in by OpenID Connect makes no links: sign in again there"
+})
+
 /** Operators' view of the console's sessions, and links that open one (contract: Console). */
 export const consoleAdminHandlers = apiGroup(
   "sessions",
@@ -207,7 +213,9 @@ export const consoleAdminHandlers = apiGroup(
 
     return handlers.handleAll({
       createConsoleLink: Effect.fnUntraced(function* () {
-        const link = yield* links.make(yield* CurrentOperator)
+        const operator = yield* CurrentOperator
+        if (operator.name.startsWith(openIdPrefix)) return yield* noLinks
+        const link = yield* links.make(operator)
         if (link === undefined) return yield* new Forbidden({ code: "console_off", error: consoleOff })
         return { success, link }
       }),
@@ -225,6 +233,7 @@ export const consoleAdminHandlers = apiGroup(
         if (session === undefined) {
           return yield* new NotFound({ code: "session_not_found", error: "no such session" })
         }
+        if (session.operator !== null) yield* sessions.endLinksOf(session.operator.name)
         return { success, session }
       })
     })
