@@ -31,8 +31,9 @@ export class LastBackup extends Context.Service<
       const noted = found === undefined ? undefined : decodeNote(found)
       let startedAt = noted?._tag === "Some" ? noted.value.startedAt : undefined
       return {
+        // One of a time to come is noted by a clock that was wrong.
         ageMillis: Effect.map(Clock.currentTimeMillis, (nowMillis) =>
-          startedAt === undefined ? undefined : Math.max(0, nowMillis - startedAt)
+          startedAt === undefined || startedAt > nowMillis ? undefined : nowMillis - startedAt
         ),
         note: (id) =>
           attempt(() => {

@@ -41,6 +41,7 @@ const make = Effect.fnUntraced(function* (settings: ServerConfig["backup"]) {
   let lastRun: BackupState["lastRun"] = null
   let lastVerify: BackupState["lastVerify"] = null
   let backups: BackupState["backups"] | undefined
+  let isLooking = false
 
   const listed = (from: Place) =>
     Effect.map(from.list, (found) => {
@@ -63,24 +64,40 @@ const make = Effect.fnUntraced(function* (settings: ServerConfig["backup"]) {
     return (step === "verify" ? lastVerify : lastRun)?.problem ?? null
   })
 
-  const dueAt = Effect.gen(function* () {
-    if (place === undefined || every === 0) return undefined
-    const [age, now] = [yield* last.ageMillis, yield* Clock.currentTimeMillis]
-    return age === undefined ? now : now - age + every * hourMillis
+  const isScheduled = place !== undefined && every > 0 && (yield* Effect.isSuccess(copies.demandHere))
+  /** By what lies at the place: a backup elsewhere is none of this schedule. Undefined: it was not looked for yet. */
+  const dueAt = Effect.map(Clock.currentTimeMillis, (now) => {
+    if (!isScheduled || backups === undefined) return undefined
+    // One of a time to come was made by a clock that was wrong.
+    const newest = running?.step === "backup" ? running : backups.find(({ startedAt }) => startedAt <= now)
+    return newest === undefined ? now : newest.startedAt + every * hourMillis
+  })
+  const isDue = Effect.gen(function* () {
+    const due = yield* dueAt
+    return due !== undefined && due <= (yield* Clock.currentTimeMillis)
   })
 
-  if (place !== undefined && every > 0) yield* scheduled(dueAt, during("backup", place))
+  if (isScheduled) {
+    yield* scheduled(
+      Effect.gen(function* () {
+        if (backups !== undefined && !(yield* isDue)) return undefined
+        // Another command may have made one meanwhile.
+        yield* listed(place)
+        return (yield* isDue) ? yield* during("backup", place) : undefined
+      })
+    )
+  }
 
   const state = Effect.gen(function* () {
     const [age, now] = [yield* last.ageMillis, yield* Clock.currentTimeMillis]
-    if (backups === undefined && place !== undefined) {
-      backups = []
+    if (backups === undefined && place !== undefined && !isLooking) {
+      isLooking = true
       errand(listed(place))
     }
     return {
       to: place?.to ?? null,
       isSealed: Option.isSome(passphraseFile),
-      everyHours: place === undefined || every === 0 ? null : every,
+      everyHours: isScheduled ? every : null,
       keep,
       lastAt: age === undefined ? null : now - age,
       nextAt: (yield* dueAt) ?? null,
@@ -103,14 +120,12 @@ const make = Effect.fnUntraced(function* (settings: ServerConfig["backup"]) {
 })
 
 /** A failure is noted as that of any other round. */
-const scheduled = (dueAt: Effect.Effect<number | undefined>, run: Effect.Effect<string | null | undefined>) =>
+const scheduled = (run: Effect.Effect<string | null | undefined>) =>
   Rounds.add({
     name: "backup",
     schedule: Schedule.spaced(lookMillis),
     isCut: true,
     work: Effect.gen(function* () {
-      const due = yield* dueAt
-      if (due === undefined || due > (yield* Clock.currentTimeMillis)) return
       const problem = yield* run
       if (typeof problem === "string") return yield* Effect.fail(problem)
     })
