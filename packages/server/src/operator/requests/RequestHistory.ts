@@ -17,6 +17,7 @@ import { Database, SqliteError, attempt } from "@muniment/sqlite/Database"
 import { Accounts } from "@muniment/control/accounts/Accounts"
 import { Rounds } from "@muniment/worker/Rounds"
 import { DataDirectory } from "../../DataDirectory.ts"
+import { JobClock } from "../../jobs/JobClock.ts"
 
 export class RequestHistory extends Context.Service<
   RequestHistory,
@@ -33,7 +34,9 @@ export class RequestHistory extends Context.Service<
       Effect.gen(function* () {
         const { path } = yield* DataDirectory
         const { list } = yield* Accounts
-        const history = yield* makeRequestHistory(pending, days === 0 ? undefined : join(path, "requests.db"), days)
+        const { expiresBy } = yield* JobClock
+        const file = days === 0 ? undefined : join(path, "requests.db")
+        const history = yield* makeRequestHistory(pending, file, { days, now: expiresBy })
         // Erasures that ended while the file was not open.
         const known = new Set((yield* list).map(({ id }) => id))
         yield* history.keepOnly((account) => known.has(account))
@@ -42,13 +45,16 @@ export class RequestHistory extends Context.Service<
     )
 }
 
+/** Rows removed in one turn of the event loop. */
+const pruneSlice = 2 * Limits.requestsSliceMax
+
 /** Ids looked through in one turn of the event loop. */
 const windowIds = 20_000
 
 export const makeRequestHistory = Effect.fnUntraced(function* (
   pending: PendingRequests,
   path: string | undefined,
-  days: number
+  { days, now = Clock.currentTimeMillis }: { readonly days: number; readonly now?: Effect.Effect<number> }
 ) {
   const rowsMax = path === undefined ? Limits.requestRecordsMax : Limits.requestRowsMax
   const file = yield* Effect.acquireRelease(
@@ -74,9 +80,10 @@ export const makeRequestHistory = Effect.fnUntraced(function* (
       }
     })
   )
-  const prune = Effect.flatMap(Clock.currentTimeMillis, (now) =>
-    kept(attempt("prune", () => file.prune(path === undefined ? 0 : now - days * dayMillis)))
-  )
+  const prune = Effect.gen(function* () {
+    const until = path === undefined ? 0 : (yield* now) - days * dayMillis
+    while ((yield* attempt("prune", () => file.prune(until))) >= pruneSlice) yield* Effect.yieldNow
+  }).pipe(kept)
   yield* Effect.addFinalizer(() => flush)
   yield* Rounds.add({
     name: "history of calls",
@@ -197,14 +204,15 @@ export class RequestFile {
     })
   }
 
-  /** Removes what is older, or beyond the bound; a slice of the oldest rows, so that it has to be repeated. */
-  prune(olderThanMillis: number): void {
-    this.#database
+  /** Removes what is older, or beyond the bound, of a slice of the oldest rows; -> how many. */
+  prune(olderThanMillis: number): number {
+    const { changes } = this.#database
       .prepare(
         `DELETE FROM request WHERE (at < ? OR id <= ?)
-          AND id IN (SELECT id FROM request ORDER BY id LIMIT ${2 * Limits.requestsSliceMax})`
+          AND id IN (SELECT id FROM request ORDER BY id LIMIT ${pruneSlice})`
       )
       .run(olderThanMillis, this.newest - this.#rowsMax)
+    return Number(changes)
   }
 
   /** Id; 0: none yet. */

@@ -30,7 +30,7 @@ const entry = (at: number, account = "a", status = 200) => ({
 const requestsFile = () => join(temporaryDirectory(), "requests.db")
 const opened = Effect.fnUntraced(function* (path: string | undefined, days = 30) {
   const pending = new PendingRequests()
-  const history = yield* makeRequestHistory(pending, path, days)
+  const history = yield* makeRequestHistory(pending, path, { days })
   const times = (filter: Partial<RequestFilter> = {}) =>
     Effect.map(history.list({ limit: 100, ...filter }), (found) => found.map(({ at }) => at))
   return { pending, history, times }
@@ -134,6 +134,22 @@ describe("calls of accounts", () => {
     expect(yield* times()).toEqual([start, start - day])
     yield* TestClock.adjust("1 days")
     expect(yield* times()).toEqual([start])
+  })
+
+  it.effect("are pruned as far as they must, however many came at once, and by a clock that is believed", function* () {
+    yield* TestClock.setTime(start)
+    const pending = new PendingRequests()
+    // The clock of the machine is forty days ahead of the one that is believed.
+    let believed = start - 40 * day
+    const history = yield* makeRequestHistory(pending, requestsFile(), { days: 2, now: Effect.sync(() => believed) })
+    const many = 5 * Limits.requestsSliceMax
+    for (let at = 0; at < many; at += 1) pending.add(entry(start - 3 * day))
+    pending.add(entry(start))
+    yield* TestClock.adjust(Limits.requestFlushMillis)
+    expect(yield* history.list({ limit: 2 * many })).toHaveLength(many + 1)
+    believed = start
+    yield* TestClock.adjust(Limits.requestFlushMillis)
+    expect(yield* history.list({ limit: 2 * many })).toHaveLength(1)
   })
 
   it("are the newest ones where there are more than fit", () => {
