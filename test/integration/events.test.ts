@@ -207,6 +207,9 @@ describe("a stream of events", () => {
     })
     expect(suspended.status).toBe(200)
     expect(await reading).toContain("[ended]")
+    // An operator who looks at the account goes on, and begins.
+    const looks = await open(service.operatorToken, "?from=oldest", { "x-account": service.nameOf("suspended") })
+    expect(await textUntil(looks, "event: memory.created")).toContain("event: memory.created")
   })
 
   it("ends when its wallet is unlinked, before the next event", async () => {

@@ -42,15 +42,15 @@ const make = Effect.gen(function* () {
   const signals = yield* AccountSignals
   const gate = yield* Admission
   const allowed = yield* makeAllowed
-  /** Accounts with streams only. */
+  /** By holder; those with streams only. */
   const counts = new Map<string, number>()
   let total = 0
 
-  const change = (accountId: string, by: 1 | -1) =>
+  const change = (holder: string, by: 1 | -1) =>
     Effect.suspend(() => {
-      const count = (counts.get(accountId) ?? 0) + by
-      if (count === 0) counts.delete(accountId)
-      else counts.set(accountId, count)
+      const count = (counts.get(holder) ?? 0) + by
+      if (count === 0) counts.delete(holder)
+      else counts.set(holder, count)
       total += by
       return Metric.update(open, total)
     })
@@ -59,7 +59,8 @@ const make = Effect.gen(function* () {
     Stream.unwrap(
       Effect.gen(function* () {
         const { id } = caller.account
-        yield* Effect.acquireRelease(change(id, 1), () => change(id, -1))
+        const holder = holderOf(caller)
+        yield* Effect.acquireRelease(change(holder, 1), () => change(holder, -1))
         const wake = yield* Queue.sliding<void>(1)
         yield* signals.listen(id, (tag) => {
           reader.note(tag)
@@ -71,7 +72,7 @@ const make = Effect.gen(function* () {
 
   return EventStreams.of({
     answer: Effect.fn("EventStreams.answer")(function* (caller, reader) {
-      const own = counts.get(caller.account.id) ?? 0
+      const own = counts.get(holderOf(caller)) ?? 0
       if (own >= Limits.eventStreamsPerAccount) return yield* tooManyStreams("account_streams")
       if (total >= Limits.eventStreamsMax) return yield* tooManyStreams("streams")
       gate.release((yield* HttpServerRequest.HttpServerRequest).source)
@@ -79,6 +80,10 @@ const make = Effect.gen(function* () {
     })
   })
 })
+
+/** Operators who look at an account take none of its streams. */
+const holderOf = ({ account, isOperator }: Identity): string =>
+  isOperator === true ? `operators at ${account.id}` : account.id
 
 const contentType = "text/event-stream"
 /** No cache and no proxy holds events back. */
@@ -89,10 +94,10 @@ const makeAllowed = Effect.gen(function* () {
   const keys = yield* ApiKeyStore
   const accounts = yield* Accounts
   const wallets = yield* Wallets
-  return ({ account, isSessionOpen, keyId, walletAddress }: Identity): Effect.Effect<boolean> =>
+  return ({ account, isOperator, isSessionOpen, keyId, walletAddress }: Identity): Effect.Effect<boolean> =>
     Effect.gen(function* () {
       const found = yield* accounts.byId(account.id)
-      if (found === undefined || found.suspendedAt !== undefined) return false
+      if (found === undefined || (found.suspendedAt !== undefined && isOperator !== true)) return false
       if (isSessionOpen !== undefined && !(yield* isSessionOpen)) return false
       if (walletAddress !== undefined) return (yield* wallets.accountOf(walletAddress))?.id === account.id
       return keyId === undefined || (yield* keys.isWorking(keyId))
