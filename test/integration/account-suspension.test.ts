@@ -30,6 +30,8 @@ it("refuses every key and wallet of a suspended account on every way in, and ser
     await walletCalls(server, signer).post("/mcp", ping)
   ]
   for (const answer of answers) expect([answer.status, answer.body.code]).toEqual([403, "account_suspended"])
+  const refused = `/admin/requests?account=${server.nameOf("kept")}&refused=true&operation=memories.get`
+  expect((await server.asOperator("GET", refused)).body.requests).toMatchObject([{ code: "account_suspended" }])
   expect((await server.call("GET", "/v1/account")).status).toBe(200)
 
   expect(

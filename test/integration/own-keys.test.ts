@@ -118,6 +118,25 @@ describe("an account", () => {
     ])
     expect(JSON.stringify(body)).not.toContain(answer.body.secret)
   })
+
+  it("is an operator's change once, as theirs, where one acts for the account, which learns no name", async () => {
+    const own = as(await server.newAccount("served"))
+    const headers = { "x-account": server.nameOf("served") }
+    const made = await server.call("POST", "/v1/keys", {
+      key: server.operatorToken,
+      headers,
+      body: { label: "theirs" }
+    })
+    const audit = `/admin/audit?subject=${server.nameOf("served")}&action=keys`
+    expect((await as(server.operatorToken)("GET", audit)).body.events).toMatchObject([
+      { action: "keys.createKey", operator: "operator", detail: { keyId: made.body.key.id } }
+    ])
+    const { secret } = (await as(server.operatorToken)("POST", "/admin/operators", { name: "mo", role: "maintainer" }))
+      .body
+    await server.call("GET", "/v1/schemas", { key: secret, headers })
+    expect((await own("GET", "/v1/account/requests?caller=operator")).body.requests.length).toBeGreaterThan(0)
+    expect((await own("GET", "/v1/account/requests?caller=operator:mo")).body.requests).toEqual([])
+  })
 })
 
 describe("a restricted key", () => {

@@ -65,9 +65,9 @@ export const authorization = (audience: ServiceAudience) =>
             )
             return Effect.flatMap(identified, (identity: Identity): Answer<Forbidden | RateLimited> => {
               if (identity.newcomer === undefined) gate.recognise(request, identity.account)
-              if (identity.account.suspendedAt !== undefined) return Effect.fail(accountSuspended())
               known.accountId = identity.account.id
               known.caller = identity.keyId ?? identity.walletAddress
+              if (identity.account.suspendedAt !== undefined) return Effect.fail(accountSuspended())
               const answer = signatures.bounded(Effect.provideService(handler, Caller, identity))
               return calls.during(identity.account, answer)
             })

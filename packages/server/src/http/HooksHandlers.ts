@@ -133,14 +133,17 @@ const makeSecrets = Effect.gen(function* () {
 })
 
 const makeChanging = (log: AuditLog["Service"]) => ({
-  record: (action: string, { account, keyId, walletAddress }: Identity, webhook: string) =>
-    log
-      .record({
-        action: `hooks.${action}`,
-        subject: account.name,
-        detail: { webhook, by: keyId ?? walletAddress ?? "" }
-      })
-      .pipe(Effect.catch(() => Effect.logError("a change of a webhook is not in the audit log", { webhook })))
+  record: (action: string, { account, isOperator, keyId, walletAddress }: Identity, webhook: string) =>
+    // An operator's change is recorded as theirs already.
+    isOperator === true
+      ? Effect.void
+      : log
+          .record({
+            action: `hooks.${action}`,
+            subject: account.name,
+            detail: { webhook, by: keyId ?? walletAddress ?? "" }
+          })
+          .pipe(Effect.catch(() => Effect.logError("a change of a webhook is not in the audit log", { webhook })))
 })
 
 /** With a key goes the webhook that it made, led elsewhere or knows the secret of. */
