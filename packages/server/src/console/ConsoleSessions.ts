@@ -73,37 +73,46 @@ export class ConsoleSessions extends Context.Service<
 const secretBytes = 32
 const idBytes = 9
 
-const make = Effect.gen(function* () {
-  const random = yield* SecureRandom.SecureRandom
+/** Links that nobody has used yet. */
+const makeLinks = (newToken: Effect.Effect<string>) => {
   /** By digest of a token. */
   const links = new Map<string, { readonly operator: Operator; readonly expiresAt: number }>()
-  const sessions = new HeldSessions()
 
-  const randomText = (bytes: number) =>
-    Effect.map(random.randomBytes(bytes), (drawn) => Buffer.from(drawn).toString("base64url"))
-
-  const dropOldLinks = (now: number) => {
+  const dropOld = (now: number) => {
     for (const [digest, { expiresAt }] of links) if (expiresAt <= now) links.delete(digest)
     const [oldest] = links.keys()
     if (oldest !== undefined && links.size > Limits.consoleLinksMax) links.delete(oldest)
   }
 
-  const link = Effect.fnUntraced(function* (operator: Operator) {
-    const now = yield* Clock.currentTimeMillis
-    const token = yield* randomText(secretBytes)
-    const expiresAt = now + Limits.consoleLinkMillis
-    links.set(sha256Hex(token), { operator, expiresAt })
-    dropOldLinks(now)
-    return { token, expiresAt }
-  })
+  return {
+    link: Effect.fnUntraced(function* (operator: Operator) {
+      const now = yield* Clock.currentTimeMillis
+      const token = yield* newToken
+      const expiresAt = now + Limits.consoleLinkMillis
+      links.set(sha256Hex(token), { operator, expiresAt })
+      dropOld(now)
+      return { token, expiresAt }
+    }),
+    redeem: Effect.fnUntraced(function* (token: string) {
+      dropOld(yield* Clock.currentTimeMillis)
+      const digest = sha256Hex(token)
+      const operator = links.get(digest)?.operator
+      links.delete(digest)
+      return operator
+    }),
+    endOf: (operator: string) =>
+      Effect.sync(() => {
+        for (const [digest, link] of links) if (link.operator.name === operator) links.delete(digest)
+      })
+  }
+}
 
-  const redeem = Effect.fnUntraced(function* (token: string) {
-    dropOldLinks(yield* Clock.currentTimeMillis)
-    const digest = sha256Hex(token)
-    const operator = links.get(digest)?.operator
-    links.delete(digest)
-    return operator
-  })
+const make = Effect.gen(function* () {
+  const random = yield* SecureRandom.SecureRandom
+  const sessions = new HeldSessions()
+  const randomText = (bytes: number) =>
+    Effect.map(random.randomBytes(bytes), (drawn) => Buffer.from(drawn).toString("base64url"))
+  const links = makeLinks(randomText(secretBytes))
 
   const open = Effect.fnUntraced(function* (holder: SessionHolder, { address, browser }: SignInPlace) {
     const now = yield* Clock.currentTimeMillis
@@ -127,23 +136,18 @@ const make = Effect.gen(function* () {
     return { secret, session }
   })
 
-  const endLinksOf = (operator: string) =>
-    Effect.sync(() => {
-      for (const [digest, link] of links) if (link.operator.name === operator) links.delete(digest)
-    })
-
   return {
-    link,
-    redeem,
+    link: links.link,
+    redeem: links.redeem,
     open,
     find: (secret) => Effect.map(Clock.currentTimeMillis, (now) => sessions.use(sha256Hex(secret), now)),
     isOpen: (id) => Effect.map(Clock.currentTimeMillis, (now) => sessions.has(id, now)),
     list: Effect.map(Clock.currentTimeMillis, (now) => sessions.records(now)),
     end: (id) => Effect.sync(() => sessions.end(id)),
-    endLinksOf,
+    endLinksOf: links.endOf,
     endOf: (operator) =>
       Effect.andThen(
-        endLinksOf(operator),
+        links.endOf(operator),
         Effect.sync(() => sessions.endOf(operator))
       )
   } satisfies ConsoleSessions["Service"]

@@ -37,36 +37,13 @@ const make = Effect.fnUntraced(function* (settings: ServerConfig["backup"]) {
   const errand = yield* Rounds.errands({ name: "backups that were asked for" })
   const { every, keep, passphraseFile } = settings
   const place = Option.getOrUndefined(Option.map(settings.to, (to) => placeOf(to, settings)))
-  let running: BackupState["running"] = null
-  let lastRun: BackupState["lastRun"] = null
-  let lastVerify: BackupState["lastVerify"] = null
-  let backups: BackupState["backups"] | undefined
+  const { during, known, listed } = makeCommands()
   let isLooking = false
-
-  const listed = (from: Place) =>
-    Effect.map(from.list, (found) => {
-      backups = found
-    })
-
-  /** Undefined: something runs already. -> why it failed, or null. */
-  const during = Effect.fnUntraced(function* (step: Step, at: Place) {
-    if (running !== null) return undefined
-    running = { step, startedAt: yield* Clock.currentTimeMillis }
-    const ended = Effect.sync(() => {
-      running = null
-    })
-    if (step === "verify") lastVerify = yield* Effect.ensuring(at.verify, ended)
-    else
-      lastRun = yield* Effect.ensuring(
-        Effect.tap(at.create, () => listed(at)),
-        ended
-      )
-    return (step === "verify" ? lastVerify : lastRun)?.problem ?? null
-  })
 
   const isScheduled = place !== undefined && every > 0 && (yield* Effect.isSuccess(copies.demandHere))
   /** By what lies at the place: a backup elsewhere is none of this schedule. Undefined: it was not looked for yet. */
   const dueAt = Effect.map(Clock.currentTimeMillis, (now) => {
+    const { backups, running } = known
     if (!isScheduled || backups === undefined) return undefined
     // One of a time to come was made by a clock that was wrong.
     const newest = running?.step === "backup" ? running : backups.find(({ startedAt }) => startedAt <= now)
@@ -80,7 +57,7 @@ const make = Effect.fnUntraced(function* (settings: ServerConfig["backup"]) {
   if (isScheduled) {
     yield* scheduled(
       Effect.gen(function* () {
-        if (backups !== undefined && !(yield* isDue)) return undefined
+        if (known.backups !== undefined && !(yield* isDue)) return undefined
         // Another command may have made one meanwhile.
         yield* listed(place)
         return (yield* isDue) ? yield* during("backup", place) : undefined
@@ -90,7 +67,7 @@ const make = Effect.fnUntraced(function* (settings: ServerConfig["backup"]) {
 
   const state = Effect.gen(function* () {
     const [age, now] = [yield* last.ageMillis, yield* Clock.currentTimeMillis]
-    if (backups === undefined && place !== undefined && !isLooking) {
+    if (known.backups === undefined && place !== undefined && !isLooking) {
       isLooking = true
       errand(listed(place))
     }
@@ -101,10 +78,8 @@ const make = Effect.fnUntraced(function* (settings: ServerConfig["backup"]) {
       keep,
       lastAt: age === undefined ? null : now - age,
       nextAt: (yield* dueAt) ?? null,
-      running,
-      lastRun,
-      lastVerify,
-      backups: backups ?? []
+      ...known,
+      backups: known.backups ?? []
     } satisfies BackupState
   })
 
@@ -118,6 +93,41 @@ const make = Effect.fnUntraced(function* (settings: ServerConfig["backup"]) {
   })
   return OwnBackups.of({ state, begin })
 })
+
+interface Known {
+  running: BackupState["running"]
+  lastRun: BackupState["lastRun"]
+  lastVerify: BackupState["lastVerify"]
+  /** Undefined: it was not looked for yet. */
+  backups: BackupState["backups"] | undefined
+}
+
+/** Commands at a place, one at a time, and what is known by them. */
+const makeCommands = () => {
+  const known: Known = { running: null, lastRun: null, lastVerify: null, backups: undefined }
+
+  const listed = (from: Place) =>
+    Effect.map(from.list, (found) => {
+      known.backups = found
+    })
+
+  /** Undefined: something runs already. -> why it failed, or null. */
+  const during = Effect.fnUntraced(function* (step: Step, at: Place) {
+    if (known.running !== null) return undefined
+    known.running = { step, startedAt: yield* Clock.currentTimeMillis }
+    const ended = Effect.sync(() => {
+      known.running = null
+    })
+    if (step === "verify") known.lastVerify = yield* Effect.ensuring(at.verify, ended)
+    else
+      known.lastRun = yield* Effect.ensuring(
+        Effect.tap(at.create, () => listed(at)),
+        ended
+      )
+    return (step === "verify" ? known.lastVerify : known.lastRun)?.problem ?? null
+  })
+  return { known, listed, during }
+}
 
 /** A failure is noted as that of any other round. */
 const scheduled = (run: Effect.Effect<string | null | undefined>) =>
