@@ -87,6 +87,24 @@ it("charges a call whose answer is of no use, and not the conversation", async (
   await expectProven()
 })
 
+it("takes nothing from an account in whose place an operator asks or stores", async () => {
+  const calls = await accountCalls(server, "served")
+  await calls.post("/v1/memories", { agentId: "a", memories: [fact("tea", "jasmine")] })
+  const before = (await calls.call("GET", "/v1/credits")).body
+  const headers = { "x-account": server.nameOf("served") }
+  const act = (path: string, body: object) => server.call("POST", path, { key: server.operatorToken, headers, body })
+  model.requests.length = 0
+  model.otherwise = () => answer({ reply: "jasmine" })
+  const messages = [{ role: "user", content: "Which tea?" }]
+  expect((await act("/v1/chat", { agentId: "a", messages })).body.reply).toBe("jasmine")
+  model.otherwise = () => answer({ memories: [] })
+  const conversation = [{ role: "user", content: "I live in Quimper." }]
+  expect((await act("/v1/memories", { agentId: "a", conversation, remember: "extracted" })).status).toBe(200)
+  expect(model.requests).toHaveLength(2)
+  expect((await calls.call("GET", "/v1/credits")).body).toEqual(before)
+  await expectProven()
+})
+
 it("asks no model for an account whose credits do not cover it", async () => {
   const calls = await accountCalls(server, "carol")
   for (let spent = 0; spent < 19; spent++) {

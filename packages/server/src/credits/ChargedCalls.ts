@@ -82,7 +82,8 @@ const make = Effect.gen(function* () {
       // A commit without the caller's key carries one of ours, so that a crash leaves no doubt about it.
       const token = operation.token ?? (plans[plan].isUnlimited ? undefined : tokens.next())
       const call = new OpenCall(operation, token, parts)
-      const costs = { micro: 0 }
+      const isActing = operation.caller.isOperator === true
+      const costs = { micro: 0, ...(isActing && ({ payer: operation.isWrite ? "owner" : "nobody" } as const)) }
       const acting = Effect.provideService(act(call), TokenCosts, costs)
       return (operation.isWrite ? acting : restore(acting)).pipe(
         Effect.onError((cause) => (leavesDoubt(cause) ? call.decide : call.release)),
@@ -324,7 +325,11 @@ export const refreshCharges: Effect.Effect<void> = Effect.suspend(() => {
  */
 
 /** One object for each call; what belongs to none goes to the default one, which nothing reads. */
-export const TokenCosts = Context.Reference<{ micro: MicroCredits }>("muniment/server/TokenCosts", {
+export const TokenCosts = Context.Reference<{
+  micro: MicroCredits
+  /** Undefined: the account. An operator's change is recorded, as those on the owner's plan; their look moves nothing. */
+  readonly payer?: "owner" | "nobody"
+}>("muniment/server/TokenCosts", {
   defaultValue: () => ({ micro: 0 })
 })
 

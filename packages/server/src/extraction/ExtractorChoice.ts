@@ -98,9 +98,11 @@ const chargedTokens = (prices: TokenPrices) =>
 
       const reserve: ModelBudget["Service"]["reserve"] = Effect.fnUntraced(function* (accountId, estimate, bounds) {
         const account = yield* accounts.byId(accountId)
-        if (account === undefined) return yield* usage.reserve(accountId, estimate, bounds)
+        const { payer } = yield* TokenCosts
+        if (account === undefined || payer === "nobody") return yield* usage.reserve(accountId, estimate, bounds)
         const namespace = yield* TokenNamespace
-        const priced = { account, operation: nameOf(estimate), price: priceOf(estimate), namespace }
+        const paying = payer === "owner" ? { ...account, plan: payer } : account
+        const priced = { account: paying, operation: nameOf(estimate), price: priceOf(estimate), namespace }
         const reserved = ledger.reserve(priced)
         const reservation = yield* Effect.catchTag(reserved, "InsufficientCredits", () => Effect.succeed(undefined))
         if (reservation === undefined) return "unpaid"
