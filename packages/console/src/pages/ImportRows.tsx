@@ -1,5 +1,5 @@
 /** Memories of a file or a pasted text: read, each column given a meaning, tried, stored, with the result of each row. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks"
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
 import { ApiError } from "../service/api.ts"
 import { save } from "../service/browser.ts"
 import {
@@ -228,7 +228,8 @@ const Run = ({ items }: { readonly items: ReadonlyArray<Numbered> }) => {
   const [skips, setSkips] = useState(true)
   const [error, showError] = useState<ApiError | undefined>(undefined)
   const controller = useRef(new AbortController())
-  useEffect(() => () => controller.current.abort(), [])
+  // At once: an effect's end comes a frame after the page is gone.
+  useLayoutEffect(() => () => controller.current.abort(), [])
   const begin = (step: "trying" | "storing"): AbortSignal => {
     controller.current = new AbortController()
     showError(undefined)

@@ -270,7 +270,9 @@ const useSelection = (filters: MemoryFilters, pages: MemoryPages, key: string): 
   }
   const kept = useRef(-1)
   useEffect(() => {
-    if (kept.current !== memoryChanges.value) clear()
+    const isKept = kept.current === memoryChanges.value
+    kept.current = -1
+    if (!isKept) clear()
     return () => reading.current.abort()
   }, [key, memoryChanges.value])
   const select = (index: number, isRange: boolean): void => {
@@ -372,6 +374,7 @@ const DeleteAll = (given: {
       )}
       run={async () => {
         await remove(false)
+        change({ id: "" })
         forget(filters)
         given.onDone()
       }}

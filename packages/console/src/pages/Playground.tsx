@@ -3,7 +3,7 @@
  * service asks the model, whose key no page sees.
  */
 import type { CreatedMemories } from "@muniment/domain/Memory"
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import { type Answer, type ApiError, call } from "../service/api.ts"
 import { newKey } from "../service/browser.ts"
 import { asApiError, useLoad } from "../service/load.ts"
@@ -47,7 +47,8 @@ export const Playground = () => {
   const [error, showError] = useState<ApiError | undefined>(undefined)
   /** Ends with the chat: a reply that comes later is none of the next one, and is not stored. */
   const chat = useRef(new AbortController())
-  useEffect(() => () => chat.current.abort(), [])
+  // At once: an effect's end comes a frame after the page is gone.
+  useLayoutEffect(() => () => chat.current.abort(), [])
   if (!hasModel.value) return <NoModel />
 
   const store = async (turn: Turn, of: string): Promise<CreatedMemories> => {

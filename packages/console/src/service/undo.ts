@@ -157,6 +157,9 @@ export const discard = async (memories: ReadonlyArray<Memory>): Promise<void> =>
     await discardPart(part, entries.length === 1, of).catch(failedAfter(done, "put in the bin"))
     done += part.length
   }
+  const shown = parameters.value.get("id")
+  const isShown = entries.some((entry) => versionsIn(entry).some(({ id }) => id === shown))
+  if (isShown && of === account.value) change({ id: "" })
   changed({ text: `${countOfMemories(entries.length)} deleted.`, takeBack: () => bringBack(entries) }, of)
 }
 
