@@ -16,7 +16,9 @@ const decodeNote = Schema.decodeUnknownOption(Schema.fromJsonString(Note))
 export class LastBackup extends Context.Service<
   LastBackup,
   {
-    /** Milliseconds since the start of the last backup; undefined: none is known. */
+    /** Start of the last backup; undefined: none is known. */
+    readonly startedAt: Effect.Effect<number | undefined>
+    /** Milliseconds since then. */
     readonly ageMillis: Effect.Effect<number | undefined>
     /** `id` begins with the time of the start. */
     readonly note: (id: string) => Effect.Effect<void, InsufficientStorage>
@@ -30,11 +32,13 @@ export class LastBackup extends Context.Service<
       const found = yield* Effect.sync(() => (existsSync(path) ? readFileSync(path, "utf8") : undefined))
       const noted = found === undefined ? undefined : decodeNote(found)
       let startedAt = noted?._tag === "Some" ? noted.value.startedAt : undefined
+      // One of a time to come is noted by a clock that was wrong.
+      const known = Effect.map(Clock.currentTimeMillis, (nowMillis) =>
+        startedAt === undefined || startedAt > nowMillis ? undefined : { startedAt, ageMillis: nowMillis - startedAt }
+      )
       return {
-        // One of a time to come is noted by a clock that was wrong.
-        ageMillis: Effect.map(Clock.currentTimeMillis, (nowMillis) =>
-          startedAt === undefined || startedAt > nowMillis ? undefined : nowMillis - startedAt
-        ),
+        startedAt: Effect.map(known, (last) => last?.startedAt),
+        ageMillis: Effect.map(known, (last) => last?.ageMillis),
         note: (id) =>
           attempt(() => {
             const began = startOf(id)

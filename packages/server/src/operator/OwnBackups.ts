@@ -66,7 +66,6 @@ const make = Effect.fnUntraced(function* (settings: ServerConfig["backup"]) {
   }
 
   const state = Effect.gen(function* () {
-    const [age, now] = [yield* last.ageMillis, yield* Clock.currentTimeMillis]
     if (known.backups === undefined && place !== undefined && !isLooking) {
       isLooking = true
       errand(listed(place))
@@ -76,7 +75,7 @@ const make = Effect.fnUntraced(function* (settings: ServerConfig["backup"]) {
       isSealed: Option.isSome(passphraseFile),
       everyHours: isScheduled ? every : null,
       keep,
-      lastAt: age === undefined ? null : now - age,
+      lastAt: (yield* last.startedAt) ?? null,
       nextAt: (yield* dueAt) ?? null,
       ...known,
       backups: known.backups ?? []
