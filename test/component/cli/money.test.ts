@@ -169,6 +169,7 @@ describe("payments", () => {
     state: "broadcasting",
     transaction: "0xfeed",
     reason: null,
+    expiresAt: at,
     createdAt: at,
     updatedAt: at
   }
@@ -376,6 +377,7 @@ describe("refund", () => {
     state: "finalized",
     transaction: "0x1",
     reason: null,
+    expiresAt: at,
     createdAt: at,
     updatedAt: at
   }
