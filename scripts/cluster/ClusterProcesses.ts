@@ -218,9 +218,10 @@ export class NodeProcess {
     const ending = this.#process
     this.#process = undefined
     if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return null
-    const exited = once(ending, "exit")
+    // With the last of what it printed.
+    const closed = once(ending, "close")
     ending.kill(signal)
-    await exited
+    await closed
     return ending.exitCode
   }
 }

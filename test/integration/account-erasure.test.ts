@@ -169,7 +169,7 @@ describe("an erasure that has begun", () => {
       const calls = await accountCalls(own, "waited")
       const headers = { authorization: `Bearer ${own.operatorToken}`, "x-account": "waited" }
       const change = (path: string, body: object) => own.call("POST", path, { key: null, headers, body })
-      model.script({ kind: "slow", millis: 5_000, then: answer({}) })
+      model.script({ kind: "slow", millis: 8_000, then: answer({}) })
       const conversation = [{ role: "user", content: `I am Zoe and I carve ${secretWord} signs.` }]
       const underWay = change("/v1/memories", { agentId: "zoe", conversation, wait: "extraction" })
       await vi.waitFor(() => expect(model.underWay).toBe(1), patienceMillis)

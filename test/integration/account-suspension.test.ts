@@ -49,7 +49,8 @@ it("refuses a suspended account on every route of the contract that takes its ke
   await calls.create("a", [{ kind: "person", data: { email: "ann", city: "Rome" } }], { subjectId: "ann" })
   await calls.create("a", [{ kind: "person", data: { email: "ann", city: "Rome" } }])
   const conversation = [{ id: "m1", role: "user", content: "I drink sencha." }]
-  await calls.post("/v1/memories", { agentId: "a", subjectId: "ann", threadId: "t", conversation })
+  const place = { agentId: "a", subjectId: "ann", threadId: "t" }
+  await calls.post("/v1/memories", { ...place, conversation, wait: "extraction" })
   const reads: ReadonlyArray<readonly [method: string, path: string, body?: object]> = [
     ["POST", "/v1/context", { agentId: "a", subjectId: "ann", query: "sencha" }],
     ["GET", "/v1/subjects"],

@@ -32,7 +32,7 @@ describe.each<ModelFormat>(["openai-compatible", "anthropic"])("a chat by the wi
         ...withoutModel,
         ...model.environment(provider),
         MUNIMENT_LLM_API_KEY: "sk-a-key",
-        MUNIMENT_LLM_TIMEOUT_MILLIS: "1500",
+        MUNIMENT_LLM_TIMEOUT_MILLIS: "20000",
         MUNIMENT_LLM_OUTPUT_CREDITS_PER_1000: "1000",
         MUNIMENT_LLM_TOKENS_PER_DAY: "40000",
         MUNIMENT_MONTHLY_ALLOWANCE: "100000"

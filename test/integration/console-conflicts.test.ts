@@ -99,6 +99,7 @@ it("leads to the memory, where one is corrected", async () => {
   await panel.getByLabel("As JSON").check()
   await panel.getByLabel("Data, as JSON").fill(JSON.stringify({ subject: "Alice", fact: "used to live in Oslo" }))
   await panel.getByRole("button", { name: "Save data" }).click()
+  await page.getByRole("region", { name: "Last change" }).getByText("Data changed.").waitFor()
   await expect.poll(homes, patience).toContainEqual("used to live in Oslo")
   await showPage(page, "#/people?subjectId=alice")
   await page.getByRole("region", { name: "Profile" }).getByText("used to live in Oslo").waitFor()

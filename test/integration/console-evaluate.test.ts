@@ -70,6 +70,7 @@ it("keeps questions with the memories that they should find: by its form, and fr
   await add("kite attic", found)
   await showPage(page, `#/search?query=umbrella&expected=${hidden}`)
   await page.getByRole("button", { name: "Keep as a question to evaluate" }).click()
+  await page.getByText("Kept:").waitFor()
   await page.getByRole("link", { name: "Evaluate", exact: true }).last().click()
   await row("umbrella").waitFor()
   const { body } = await server.call("GET", `/v1/memories/${hidden}`, { key })
@@ -173,13 +174,13 @@ it("ends a run whatever it meets: the limit of calls, which it waits for, and a 
     refusals-- > 0
       ? route.fulfill({
           status: 429,
-          headers: { "retry-after": "2" },
+          headers: { "retry-after": "8" },
           json: { success: false, error: "too many", code: "rate_limited" }
         })
       : route.continue()
   )
   await page.getByRole("button", { name: "Run", exact: true }).click()
-  await page.getByText("3 questions, 0 asked, waits 2 s for the limit of calls").waitFor()
+  await page.getByText("3 questions, 0 asked, waits 8 s for the limit of calls").waitFor()
   await page.getByRole("button", { name: "Run again" }).waitFor()
   await page.unroute("**/v1/memories/search")
   await row("saw bench").getByText("not found").waitFor()
@@ -255,6 +256,7 @@ it("shows an account that signs in after another the runs of its own alone", asy
   await own.page.getByText("No questions in this set").waitFor()
   expect(await sets()).toEqual(["all questions"])
   await own.page.getByRole("button", { name: "Sign out" }).click()
+  await own.page.getByText("You have signed out.").waitFor()
   await signIn(key)
   await showPage(own.page, "#/evaluate")
   await expect.poll(sets, patience).toContain("agent tools")
@@ -279,7 +281,7 @@ it("keeps feedback for the question whose hits are shown, and shows none of anot
   await isOfUse.click()
   const kept = () => feedbackOf(id)
   await expect.poll(kept, patience).toMatchObject([{ query: "rake shed", useful: true }])
-  expect(await isOfUse.getAttribute("aria-pressed")).toBe("true")
+  await expect.poll(() => isOfUse.getAttribute("aria-pressed"), patience).toBe("true")
   mark()
   await expect.poll(() => isOfUse.getAttribute("aria-pressed"), patience).toBe("false")
   await page.unroute("**/v1/memories/search")

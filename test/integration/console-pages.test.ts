@@ -100,7 +100,7 @@ it("shows a long list without holding it, its end from the other side and then i
   const showsRow = async (at: number) => {
     await page.evaluate(`document.querySelector(".rows").scrollTop = ${at * 44}`)
     const line = `[...document.querySelectorAll(".rows .line")].find((line) => line.offsetTop === ${at * 44})?.textContent`
-    await expect.poll(() => page.evaluate(line), { timeout: 30_000 }).toContain(`${subjects[at]} `)
+    await expect.poll(() => page.evaluate(line), { timeout: patienceMillis }).toContain(`${subjects[at]} `)
   }
   await showsRow(memories - 1)
   expect(asked.filter((query) => query.get("order") === "desc").length).toBeLessThanOrEqual(2)
@@ -130,6 +130,8 @@ it("changes tags of a memory, and deletes it after a question", async () => {
   await panel.getByLabel("Tags, separated by commas").fill("office, light")
   await panel.getByRole("button", { name: "Save tags" }).click()
   await expect.poll(async () => (await stored(id)).body.memory.context.tags).toEqual(["office", "light"])
+  // Gone once the history is read anew.
+  await panel.getByRole("button", { name: "Save tags" }).waitFor({ state: "detached" })
   await panel.getByRole("button", { name: "Delete …" }).click()
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
   await expect.poll(async () => (await stored(id)).status).toBe(404)

@@ -54,7 +54,7 @@ describe.skipIf(missingChains !== "")(`payments in the console${missingChains}`,
     )
     await rows.first().getByRole("button").click()
     const panel = page.getByRole("complementary", { name: "Payment" })
-    await panel.getByText(/^Waits for \d+ s, since /).waitFor()
+    await panel.getByText(/^Waits for \d+ (?:s|min), since /).waitFor()
     await panel.getByText("as long as the payer's authorisation holds, until").waitFor()
     const [header = ""] = Object.values(waiting.payment)
     const { payload } = JSON.parse(Buffer.from(header, "base64").toString())

@@ -65,6 +65,8 @@ const edit = async (agentId: string, id: string, data: object) => {
   await panel().getByLabel("As JSON").check()
   await panel().getByLabel("Data, as JSON").fill(JSON.stringify(data))
   await panel().getByRole("button", { name: "Save data" }).click()
+  // Its history is read.
+  await panel().getByRole("button", { name: "Edit data" }).waitFor()
 }
 
 it("takes back changed data and tags of a memory", async () => {

@@ -13,7 +13,8 @@ const openMask = ["sh", "-c", 'umask 000; exec "$@"', "sh"]
 /** Entries that others than the owner may use, by their path. */
 const openEntries = (directory: string): ReadonlyArray<string> =>
   [".", ...readdirSync(directory, { recursive: true, encoding: "utf8" })].filter(
-    (name) => (statSync(join(directory, name)).mode & 0o077) !== 0
+    // The service renames files meanwhile.
+    (name) => ((statSync(join(directory, name), { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0
   )
 
 const body = { agentId: "a", memories: [fact("Ann", "Ann keeps bees")] }

@@ -21,7 +21,7 @@ const environmentOf = (model: ModelServer, provider: ModelFormat) => ({
   MUNIMENT_EMBEDDING_MODEL: "none",
   ...model.environment(provider),
   MUNIMENT_LLM_API_KEY: secretKey,
-  MUNIMENT_LLM_TIMEOUT_MILLIS: "1500"
+  MUNIMENT_LLM_TIMEOUT_MILLIS: "5000"
 })
 
 /** Of which rules read nothing. */

@@ -213,7 +213,7 @@ describe("who may give feedback", () => {
     const name = "feedback-suspended"
     const own = await accountCalls(server, name)
     const id = await stored("Ann grows figs", own)
-    const expiresAt = Date.now() + 1_500
+    const expiresAt = Date.now() + 4_000
     const brief = await stored("Ann is at the well", own, { expiresAt })
     await given(brief, { useful: true }, own)
     await untilMoment(expiresAt)

@@ -87,7 +87,7 @@ describe("the history of a memory", () => {
     const [entry] = stored.body.created
     expect((await historyOf(entry.id, own)).versions).toMatchObject([{ how: "extracted" }])
     const [first] = await own.create("a", [person("Oslo")])
-    const expiresAt = Date.now() + 1_500
+    const expiresAt = Date.now() + 4_000
     await own.create("a", [person("Rome", { expiresAt })])
     const [third] = await own.create("a", [person("Turin")])
     expect((await historyOf(first.id, own)).total).toBe(3)

@@ -43,7 +43,7 @@ describe("memory_context", () => {
     const { mcp, rest } = await newCaller({ "x-agent-id": "a", "x-subject-id": "bob", "x-thread-id": "today" })
     await mcp.call("write_instruction_memory", { text: "Answer in metric units." })
     const conversation = [{ id: "m1", role: "user", content: "My bike is a red Ridgeback." }]
-    await rest.post("/v1/memories", { ...place, threadId: "before", conversation })
+    await rest.post("/v1/memories", { ...place, threadId: "before", conversation, wait: "extraction" })
     const asked = { query: "Which bike do I ride?", now: "2026-03-01T12:00:00Z" }
     const handed = await mcp.call("memory_context", asked)
     expect(handed.json.text).toContain("## Standing instructions\n- Answer in metric units")

@@ -115,7 +115,7 @@ it("a reading on trial says what was found and left out, and stores nothing", as
   expect(body.rejected).toEqual(expect.any(Array))
   expect((await alice.call("GET", "/v1/memories?limit=1")).body.total).toBe(before)
   // No message counts as read.
-  const stored = await alice.post("/v1/memories", { agentId: "reader", conversation })
+  const stored = await alice.post("/v1/memories", { agentId: "reader", conversation, wait: "extraction" })
   expect(stored.body).toMatchObject({ skippedMessages: 0, extraction: "done" })
   expect(stored.body.created).toHaveLength(body.found.length)
   const unknown = await alice.post("/v1/memories/extract", { conversation, schemas: ["nothing"] })

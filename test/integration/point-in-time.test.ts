@@ -91,6 +91,7 @@ describe("a search", () => {
       own.post("/v1/memories", {
         agentId: "a",
         threadId: "t",
+        wait: "extraction",
         conversation: [{ id, role: "user", name: "Ann", content, sentAt }]
       })
     await say("m1", "I live in Oslo.", "2026-01-01T10:00:00Z")

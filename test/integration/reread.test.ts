@@ -177,7 +177,7 @@ it("reads once more what the model could not read when it came", async () => {
 
 it("does not learn from a message that is erased while it is read", async () => {
   model.requests.length = 0
-  model.otherwise = (request) => ({ kind: "slow", millis: 1_500, then: ofKettles(request) })
+  model.otherwise = (request) => ({ kind: "slow", millis: 5_000, then: ofKettles(request) })
   await reread({ agentId: "erased" })
   await vi.waitFor(() => expect(model.underWay).toBe(1), patienceMillis)
   await call("DELETE", `/v1/memories/${await messageId("erased", "K51")}`)

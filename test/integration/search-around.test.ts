@@ -144,7 +144,7 @@ describe("of the turns around a message", () => {
     const home = said("n1", "I live in Utrecht.")
     const late = said("n2", "The train was late again.")
     const told = await tell(ann, { ...place, threadId: "t" }, [home, late, said("n3", "Tomorrow I bake rolls.")])
-    const expiresAt = Date.now() + 1_500
+    const expiresAt = Date.now() + 5_000
     await tell(ann, { ...place, threadId: "t", expiresAt }, [said("n4", "The oven is hot.")])
     const around = async () => textsOf(await found(ann, "late train", { agentId: "gone", context: "3" }))
     expect(await around()).toEqual([home.content, "Tomorrow I bake rolls.", "The oven is hot."])

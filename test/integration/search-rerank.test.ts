@@ -37,7 +37,7 @@ const started = (model: ModelServer, provider: ModelFormat) =>
       ...withoutModel,
       ...model.environment(provider),
       MUNIMENT_LLM_API_KEY: "sk-a-key",
-      MUNIMENT_LLM_TIMEOUT_MILLIS: "1500"
+      MUNIMENT_LLM_TIMEOUT_MILLIS: "5000"
     }
   })
 

@@ -30,8 +30,13 @@ const unpackedBrowser = async (): Promise<string> => {
     if (before === undefined) delete process.env["TMPDIR"]
     else process.env["TMPDIR"] = before
     await unpacking
-    if (existsSync(shared)) rmSync(own, { recursive: true })
-    else renameSync(own, shared)
+    try {
+      renameSync(own, shared)
+    } catch (cause) {
+      // Another process was first.
+      if (!existsSync(join(shared, "chromium"))) throw cause
+      rmSync(own, { recursive: true })
+    }
   }
   return join(shared, "chromium")
 }

