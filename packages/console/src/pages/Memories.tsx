@@ -8,7 +8,7 @@ import { moment } from "../service/text.ts"
 import { forget, memoryChanges } from "../service/undo.ts"
 import { count, countOfMemories, summary } from "../service/words.ts"
 import { Filters, FacetField, Choice, Field } from "../ui/Field.tsx"
-import { Confirm, Input } from "../ui/Dialog.tsx"
+import { Confirm } from "../ui/Dialog.tsx"
 import { LongList } from "../ui/Table.tsx"
 import { Empty, NothingStored, Refused } from "../ui/Notice.tsx"
 import { allOf } from "../service/knowledge.ts"
@@ -350,7 +350,6 @@ const DeleteAll = (given: {
       ([, value]) => value !== undefined && value !== ""
     )
   )
-  const [typed, setTyped] = useState("")
   const remove = (dryRun: boolean) =>
     call("POST", "/v1/memories/batch/delete", {
       body: { filters, dryRun, versions: "all" }
@@ -359,18 +358,15 @@ const DeleteAll = (given: {
     <Confirm
       title="Delete all memories that match"
       action="Delete"
-      isReady={typed.trim().toLowerCase() === deleteWord}
+      word={deleteWord}
       preview={() => remove(true)}
       describe={({ deleted }) => (
-        <>
-          <p>
-            This deletes <strong>{countOfMemories(deleted)}</strong> for good, without the bin
-            {deleted > given.listed
-              ? `: ${count(given.listed)} of the list, and ${count(deleted - given.listed)} that it leaves out, such as older versions.`
-              : "."}
-          </p>
-          <Input label={`Type ${deleteWord} to go on`} value={typed} onValue={setTyped} />
-        </>
+        <p>
+          This deletes <strong>{countOfMemories(deleted)}</strong> for good, without the bin
+          {deleted > given.listed
+            ? `: ${count(given.listed)} of the list, and ${count(deleted - given.listed)} that it leaves out, such as older versions.`
+            : "."}
+        </p>
       )}
       run={async () => {
         await remove(false)

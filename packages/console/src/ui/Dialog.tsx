@@ -105,9 +105,14 @@ export const Confirm = <A,>(
     readonly preview: () => Promise<A>
     readonly describe: (preview: A) => ComponentChildren
     readonly run: (preview: A) => Promise<void>
+    /** Typed first, in any case of its letters, before what nothing brings back. */
+    readonly word?: string
   }
 ) => {
+  const { word } = given
   const [preview, showPreview] = useState<A | undefined>(undefined)
+  const [typed, setTyped] = useState("")
+  const isTyped = word === undefined || typed.trim().toLowerCase() === word
   const { error, fail, isRunning, start } = useSending(given)
   useEffect(() => {
     given.preview().then(showPreview, fail)
@@ -117,11 +122,14 @@ export const Confirm = <A,>(
       {preview === undefined
         ? error === undefined && <Waiting what="Looking what it would do" />
         : given.describe(preview)}
+      {preview !== undefined && word !== undefined && (
+        <Input label={`Type ${word} to go on`} value={typed} onValue={setTyped} />
+      )}
       {error !== undefined && <Refused error={error} />}
       <Actions
         {...given}
         isDanger
-        isReady={preview !== undefined && given.isReady !== false}
+        isReady={preview !== undefined && isTyped && given.isReady !== false}
         isRunning={isRunning}
         onAction={() => preview !== undefined && start(() => given.run(preview))}
       />

@@ -13,7 +13,7 @@ import { may, mayChange, session } from "../service/session.ts"
 import { UserText } from "./UserText.tsx"
 import { Choice, Field } from "./Field.tsx"
 import { Notice, Refused, Show } from "./Notice.tsx"
-import { Confirm, Input } from "./Dialog.tsx"
+import { Confirm } from "./Dialog.tsx"
 
 const shownMax = 200
 
@@ -157,11 +157,6 @@ export const ErasableHead = (given: {
   readonly children: ComponentChildren
 }) => {
   const [isErasing, setErasing] = useState(false)
-  const [typed, setTyped] = useState("")
-  const ask = (): void => {
-    setTyped("")
-    setErasing(true)
-  }
   return (
     <>
       <div class="head">
@@ -171,7 +166,7 @@ export const ErasableHead = (given: {
         <div class="actions">
           {given.children}
           {mayChange() && (
-            <button type="button" class="danger" onClick={ask}>
+            <button type="button" class="danger" onClick={() => setErasing(true)}>
               Erase …
             </button>
           )}
@@ -184,15 +179,12 @@ export const ErasableHead = (given: {
         <Confirm
           title={given.question}
           action="Erase"
-          isReady={typed.trim().toLowerCase() === eraseWord}
+          word={eraseWord}
           preview={() => removeAll(given.filters, true)}
           describe={({ deleted }) => (
-            <>
-              <p>
-                This deletes <strong>{countOfMemories(deleted)}</strong> for good: {given.extent}
-              </p>
-              <Input label={`Type ${eraseWord} to go on`} value={typed} onValue={setTyped} />
-            </>
+            <p>
+              This deletes <strong>{countOfMemories(deleted)}</strong> for good: {given.extent}
+            </p>
           )}
           run={async () => {
             const { deleted } = await removeAll(given.filters, false)
