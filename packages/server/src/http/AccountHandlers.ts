@@ -19,6 +19,7 @@ import { unboundCaller, isBound, requireChange, requireNarrower, seesKey } from 
 import { type KeptRequest, type RequestFilter, RequestHistory } from "../operator/requests/RequestHistory.ts"
 import { costsAnswer, statementAnswer } from "./StatementAnswers.ts"
 import { AccountQuotas, AgentCounts } from "../memories/AccountFigures.ts"
+import { recordOwnChange } from "../operator/auditedAction.ts"
 import { AccountEraser } from "../operator/AccountEraser.ts"
 import { OperatorService } from "../operator/OperatorService.ts"
 import { walletAddress, boundsOf } from "./AdminHandlers.ts"
@@ -201,29 +202,6 @@ export const keysHandlers = apiGroup(
         all.filter((key) => key.revokedAt === undefined && seesKey(caller, key))
       )
 
-    const record = (
-      action: string,
-      { account, isOperator, keyId, walletAddress }: Identity,
-      madeOrRevoked: string,
-      alsoRevoked: ReadonlyArray<string> = []
-    ) =>
-      // An operator's change is recorded as theirs already.
-      isOperator === true
-        ? Effect.void
-        : log
-            .record({
-              action: `keys.${action}`,
-              subject: account.name,
-              detail: {
-                keyId: madeOrRevoked,
-                by: keyId ?? walletAddress ?? "",
-                ...(alsoRevoked.length > 0 && { alsoRevoked })
-              }
-            })
-            .pipe(
-              Effect.catch(() => Effect.logError("a change of keys is not in the audit log", { keyId: madeOrRevoked }))
-            )
-
     return handlers.handleAll({
       listKeys: () => Effect.map(Effect.flatMap(Caller, seenBy), (seen) => ({ success, keys: seen })),
       createKey: Effect.fnUntraced(function* ({ payload }) {
@@ -235,7 +213,7 @@ export const keysHandlers = apiGroup(
           ...bounds,
           madeBy: caller.keyId ?? caller.walletAddress
         })
-        yield* record("createKey", caller, made.record.id)
+        yield* recordOwnChange(log, "keys.createKey", caller, { keyId: made.record.id })
         return { success, key: made.record, secret: made.secret }
       }),
       revokeKey: Effect.fnUntraced(function* ({ params, query }) {
@@ -244,7 +222,10 @@ export const keysHandlers = apiGroup(
         const seen = (yield* seenBy(caller)).find(({ id }) => id === params.id)
         if (seen === undefined) return yield* new NotFound({ code: "key_not_found", error: "no such key" })
         const { alsoRevoked, record: key } = yield* keys.revoke(seen.id, query)
-        yield* record("revokeKey", caller, key.id, alsoRevoked)
+        yield* recordOwnChange(log, "keys.revokeKey", caller, {
+          keyId: key.id,
+          ...(alsoRevoked.length > 0 && { alsoRevoked })
+        })
         return { success, key, alsoRevoked }
       })
     })

@@ -14,6 +14,7 @@ import { AuditLog } from "@muniment/control/audit/AuditLog"
 import { AccountHooks } from "@muniment/control/webhooks/AccountHooks"
 import type { HookPlace } from "@muniment/control/webhooks/HookRows"
 import { KeyRing, nonceBytes, seal } from "@muniment/trust/KeyRing"
+import { recordOwnChange } from "../operator/auditedAction.ts"
 import { AccountEvents } from "../events/AccountEvents.ts"
 import { requireWholeAccount, unboundCaller } from "../identity/KeyScopes.ts"
 import { HookDeliveries, switchedOff } from "../webhooks/HookDeliveries.ts"
@@ -28,7 +29,7 @@ export const hooksHandlers = (reach: HookReach) =>
       const hooks = yield* AccountHooks
       const events = yield* AccountEvents
       const { changed, test } = yield* HookDeliveries
-      const changing = makeChanging(yield* AuditLog)
+      const log = yield* AuditLog
       const makeSecret = yield* makeSecrets
       const success = true as const
 
@@ -44,7 +45,7 @@ export const hooksHandlers = (reach: HookReach) =>
           const { sealed, text } = yield* makeSecret
           const made = { secret: sealed, cursor, madeBy: makerOf(caller) }
           const webhook = yield* hooks.add(caller.account.id, { ...payload, ...made })
-          yield* changing.record("createHook", caller, webhook.id)
+          yield* recordOwnChange(log, "hooks.createHook", caller, { webhook: webhook.id })
           yield* changed
           return { success, webhook, secret: text }
         }),
@@ -53,14 +54,14 @@ export const hooksHandlers = (reach: HookReach) =>
           const [caller, place] = yield* changedPlace(params.id)
           if (payload.url !== undefined) yield* requireUnending(caller)
           const webhook = yield* hooks.change(place, payload, makerOf(caller))
-          yield* changing.record("changeHook", caller, webhook.id)
+          yield* recordOwnChange(log, "hooks.changeHook", caller, { webhook: webhook.id })
           yield* changed
           return { success, webhook }
         }),
         removeHook: Effect.fnUntraced(function* ({ params }) {
           const [caller, place] = yield* changedPlace(params.id)
           yield* hooks.remove(place)
-          yield* changing.record("removeHook", caller, place.id)
+          yield* recordOwnChange(log, "hooks.removeHook", caller, { webhook: place.id })
           yield* changed
           return { success }
         }),
@@ -69,7 +70,7 @@ export const hooksHandlers = (reach: HookReach) =>
           yield* requireUnending(caller)
           const { sealed, text } = yield* makeSecret
           const webhook = yield* hooks.replaceSecret(place, sealed, makerOf(caller))
-          yield* changing.record("rotateHookSecret", caller, webhook.id)
+          yield* recordOwnChange(log, "hooks.rotateHookSecret", caller, { webhook: webhook.id })
           return { success, webhook, secret: text }
         }),
         testHook: Effect.fnUntraced(function* ({ params }) {
@@ -130,20 +131,6 @@ const makeSecrets = Effect.gen(function* () {
     const sealing = Redacted.value(yield* Effect.orDie(keys.sealing))
     return { text, sealed: seal(text, sealing, yield* random.randomBytes(nonceBytes)) }
   })
-})
-
-const makeChanging = (log: AuditLog["Service"]) => ({
-  record: (action: string, { account, isOperator, keyId, walletAddress }: Identity, webhook: string) =>
-    // An operator's change is recorded as theirs already.
-    isOperator === true
-      ? Effect.void
-      : log
-          .record({
-            action: `hooks.${action}`,
-            subject: account.name,
-            detail: { webhook, by: keyId ?? walletAddress ?? "" }
-          })
-          .pipe(Effect.catch(() => Effect.logError("a change of a webhook is not in the audit log", { webhook })))
 })
 
 /** With a key goes the webhook that it made, led elsewhere or knows the secret of. */

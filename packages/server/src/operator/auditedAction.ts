@@ -8,6 +8,7 @@
 import { Effect, Exit } from "effect"
 import { HttpMethod, type HttpServerRequest, type HttpServerResponse } from "effect/http"
 import type { AuditLog } from "@muniment/control/audit/AuditLog"
+import type { Identity } from "@muniment/domain/Identity"
 import type { AuditDetail } from "@muniment/domain/Operations"
 import { pathOf } from "../paths.ts"
 
@@ -83,6 +84,22 @@ const recorded = (
   }).pipe(
     Effect.catchCause((cause) => Effect.logError("an operator's action is not in the audit log", { action, cause }))
   )
+
+/**
+ * Records what an account changed itself; what an operator changed in its place is recorded as theirs already. A failure
+ * of the log fails nothing.
+ */
+export const recordOwnChange = (
+  log: AuditLog["Service"],
+  action: string,
+  { account, isOperator, keyId, walletAddress }: Identity,
+  detail: AuditDetail
+): Effect.Effect<void> =>
+  isOperator === true
+    ? Effect.void
+    : log
+        .record({ action, subject: account.name, detail: { ...detail, by: keyId ?? walletAddress ?? "" } })
+        .pipe(Effect.catch(() => Effect.logError("an account's change is not in the audit log", { action, ...detail })))
 
 const bodyOf = (request: HttpServerRequest.HttpServerRequest) =>
   HttpMethod.hasBody(request.method)
